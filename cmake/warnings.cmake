@@ -1,0 +1,17 @@
+option(WG_SANITIZE "Build with ASan and UBSan" OFF)
+option(WG_TSAN "Build with TSan (clang only: g++'s does not know fences)" OFF)
+
+add_link_options(-fuse-ld=lld)
+if(WG_SANITIZE)
+  # g++ 12 reports a false new/delete mismatch on coroutine frames under ASan.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-mismatched-new-delete)
+  add_link_options(-fsanitize=address,undefined)
+elseif(WG_TSAN)
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
+  add_link_options(-fsanitize=thread)
+endif()
+
+function(wg_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Werror)
+endfunction()
