@@ -1,7 +1,7 @@
 # A room is src/NAME: every .cpp but *_test.cpp becomes the library wg_NAME, every *_test.cpp goes into the program NAME_test.
-# wg_room(NAME USES rooms... THIRD targets... TEST_THIRD targets...)
+# wg_room(NAME USES rooms... THIRD targets... TEST_THIRD targets... DEFINES macros of its own files...)
 function(wg_room name)
-  cmake_parse_arguments(R "" "" "USES;THIRD;TEST_THIRD" ${ARGN})
+  cmake_parse_arguments(R "" "" "USES;THIRD;TEST_THIRD;DEFINES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
@@ -18,6 +18,7 @@ function(wg_room name)
   target_include_directories(wg_${name} ${scope} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(wg_${name} ${scope} ${R_USES} ${R_THIRD})
   if(sources)
+    target_compile_definitions(wg_${name} PRIVATE ${R_DEFINES})
     wg_warnings(wg_${name})
   endif()
 

@@ -24,16 +24,16 @@ inline void report_bug(const char* file, int line, const char* what) {
 
 #define WG_BUG(what) ::wg::report_bug(__FILE__, __LINE__, what)
 
-#define WG_FATAL(what)                                                              \
-  do {                                                                              \
+#define WG_FATAL(what)                                                                     \
+  do {                                                                                     \
     std::fprintf(stderr, "warmgate cannot go on: %s (%s:%d)\n", what, __FILE__, __LINE__); \
-    std::abort();                                                                   \
+    std::abort();                                                                          \
   } while (false)
 
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__)
-#define WG_ASSERT(condition)                                \
-  do {                                                      \
-    if (!(condition)) WG_FATAL("assertion " #condition);    \
+#define WG_ASSERT(condition)                             \
+  do {                                                   \
+    if (!(condition)) WG_FATAL("assertion " #condition); \
   } while (false)
 #else
 #define WG_ASSERT(condition) static_cast<void>(0)

@@ -16,7 +16,8 @@ class BoundedMap {
  public:
   // At most `limit` entries (>= 1), of which at most `protected_share` (0..1) are protected.
   explicit BoundedMap(std::size_t limit, double protected_share = 0.8)
-      : limit_(limit < 1 ? 1 : limit), protected_limit_(static_cast<std::size_t>(static_cast<double>(limit_) * protected_share)) {}
+      : limit_(limit < 1 ? 1 : limit),
+        protected_limit_(static_cast<std::size_t>(static_cast<double>(limit_) * protected_share)) {}
 
   std::size_t size() const { return index_.size(); }
   std::size_t limit() const { return limit_; }

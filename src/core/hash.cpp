@@ -48,7 +48,9 @@ SessionKey KeyHasher::finish() {
   return {big_endian(digest), big_endian(digest + 8)};
 }
 
-std::uint64_t xxh3(std::string_view bytes, std::uint64_t seed) { return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed); }
+std::uint64_t xxh3(std::string_view bytes, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
 
 std::string SessionKey::short_hex() const {
   static constexpr char digits[] = "0123456789abcdef";

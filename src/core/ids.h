@@ -31,5 +31,7 @@ inline constexpr ReplicaIndex no_replica = ~ReplicaIndex{0};
 
 template <>
 struct std::hash<wg::SessionKey> {
-  std::size_t operator()(const wg::SessionKey& key) const noexcept { return key.high ^ (key.low * 0x9E3779B97F4A7C15ull); }
+  std::size_t operator()(const wg::SessionKey& key) const noexcept {
+    return key.high ^ (key.low * 0x9E3779B97F4A7C15ull);
+  }
 };

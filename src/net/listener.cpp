@@ -1,0 +1,75 @@
+#include "net/listener.h"
+
+#include <sys/socket.h>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "net/stream_state.h"
+
+namespace wg::net {
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+struct Listener::State : std::enable_shared_from_this<Listener::State> {
+  State(Loop& its_loop) : loop(its_loop), acceptor(loop.state().io), retry(loop, [this] { accept(); }) {}
+
+  void accept() {
+    acceptor.async_accept(
+        loop.state().io, [self = shared_from_this()](const boost::system::error_code& error, tcp::socket socket) {
+          if (!self->acceptor.is_open() || error == asio::error::operation_aborted) return;
+          if (error) {
+            self->trouble("cannot accept a connection: " + error.message() + "; trying again in 100 ms");
+            self->retry.set(std::chrono::milliseconds(100));
+            return;
+          }
+          self->accepted(Stream(new Stream::State(self->loop, std::move(socket))));
+          self->accept();
+        });
+  }
+
+  Loop& loop;
+  tcp::acceptor acceptor;
+  Timer retry;
+  Accepted accepted;
+  Trouble trouble;
+};
+
+Listener::Listener(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Listener::Listener(Listener&&) noexcept = default;
+Listener::~Listener() {
+  if (state_) stop();
+}
+
+Result<Listener> Listener::bind(Loop& loop, const std::string& host, std::uint16_t port, bool shared) {
+  auto state = std::make_shared<State>(loop);
+  boost::system::error_code error;
+  tcp::resolver resolver(loop.state().io);
+  const auto found = resolver.resolve(host, std::to_string(port), tcp::resolver::passive, error);
+  const std::string where = host + ":" + std::to_string(port);
+  if (error) return fail(Fault::self, "cannot listen on " + where + ": " + error.message());
+  const tcp::endpoint endpoint = *found.begin();
+  state->acceptor.open(endpoint.protocol(), error);
+  if (!error) state->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  const int on = 1;
+  if (!error && shared) ::setsockopt(state->acceptor.native_handle(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  if (!error) state->acceptor.bind(endpoint, error);
+  if (!error) state->acceptor.listen(4096, error);
+  if (error) return fail(Fault::self, "cannot listen on " + where + ": " + error.message());
+  return Listener(std::move(state));
+}
+
+std::uint16_t Listener::port() const { return state_->acceptor.local_endpoint().port(); }
+
+void Listener::start(Accepted accepted, Trouble trouble) {
+  state_->accepted = std::move(accepted);
+  state_->trouble = std::move(trouble);
+  state_->accept();
+}
+
+void Listener::stop() {
+  boost::system::error_code ignored;
+  state_->retry.cancel();
+  state_->acceptor.close(ignored);
+}
+
+}  // namespace wg::net

@@ -1,0 +1,69 @@
+// What a Stream is made of; seen by net's own .cpp files only.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <string>
+#include <vector>
+
+#include "net/loop_state.h"
+#include "net/stream.h"
+
+namespace wg::net {
+
+struct Stream::State {
+  State(Loop& its_loop, boost::asio::ip::tcp::socket&& connected);
+
+  // Counted without atomics: a state and its pending operations live on one loop.
+  struct Ref {
+    explicit Ref(State* state) : state_(state) { ++state_->references; }
+    Ref(Ref&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    Ref(const Ref& other) : Ref(other.state_) {}
+    ~Ref() {
+      if (state_) state_->drop();
+    }
+    State* operator->() const { return state_; }
+
+   private:
+    State* state_;
+  };
+  void drop() {
+    if (--references == 0) delete this;
+  }
+
+  // reading
+  bool take_ahead(std::span<char> into);  // from the bytes read ahead
+  void read_into(std::span<char> into);
+  void on_read(const boost::system::error_code& error, std::size_t size);
+  void read_ahead();
+  void on_ahead(const boost::system::error_code& error, std::size_t size);
+
+  // writing
+  bool write_some();  // true: finished, write_result says how
+  void wait_writable();
+  void on_writable(const boost::system::error_code& error);
+
+  void on_deadline();
+  void close_socket(bool with_reset);
+
+  Loop& loop;
+  boost::asio::ip::tcp::socket socket;
+  int references = 1;
+
+  std::coroutine_handle<> reader, writer;
+  std::span<char> read_target;
+  IoResult<std::size_t> read_result = 0;
+  IoResult<void> write_result;
+  std::vector<std::string_view> unwritten;  // of the write under way
+  std::string kept;                         // of write_now: goes out before anything else
+
+  std::function<void()> gone;
+  std::string ahead;  // bytes read ahead
+  std::size_t ahead_taken = 0;
+  bool ahead_pending = false, peer_closed = false, peer_reset = false;
+
+  IoError interruption = IoError::cancelled;  // why pending operations were cancelled
+  Timer read_deadline, write_deadline;
+  Duration write_timeout{};
+};
+
+}  // namespace wg::net
