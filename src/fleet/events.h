@@ -11,6 +11,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "policy/load.h"
+#include "policy/retry.h"
 
 namespace wg::fleet {
 
@@ -19,6 +20,7 @@ namespace wg::fleet {
 // An engine answered discovery (again): its replicas are made, or made anew if model or rank count changed.
 struct EngineFound {
   EngineIndex engine = 0;
+  std::optional<PoolIndex> pool;         // the pool it joins now; empty: the one of its EngineSpec
   std::string model;                     // the name it serves under
   std::uint32_t ranks = 1;
   bool steerable = true;                 // knows X-data-parallel-rank (vLLM, SGLang), or has a single rank
@@ -51,14 +53,7 @@ struct RequestArrived {
   bool must_be_pinned = false;           // GET /v1/responses/{id}: without a known maker there is nowhere to go
 };
 
-enum class Failure : std::uint8_t {
-  refused,          // no connection: nothing was sent
-  reset_before_head,
-  stale_connection, // a reused idle connection turned out closed: once more on the same replica, uncounted
-  busy,             // 502, 503, or a server error as the first event of a stream
-  engine_dead,      // EngineDeadError, an unasked abort before anything was passed on
-  timed_out
-};
+using Failure = policy::Failure;
 
 // The attempt under way came to nothing and no byte of it has reached the client: what now?
 struct AttemptFailed {

@@ -1,0 +1,87 @@
+// All that the fleet knows, and what it does on each event: one member function an event, in the file of its subject.
+// Invariants: those of fleet.h; `now` never goes back; commands are only ever appended, through issue().
+// Owner: the fleet.
+#pragma once
+
+#include <unordered_map>
+
+#include "core/bounded_map.h"
+#include "fleet/fleet.h"
+#include "fleet/placement.h"
+#include "fleet/replicas.h"
+#include "fleet/sessions.h"
+
+namespace wg::fleet {
+
+// One request from RequestArrived to Finished.
+struct Request {
+  RequestArrived asked;
+  ReplicaIndex replica = no_replica;  // where it is in flight; no_replica: nowhere
+  policy::Route route = policy::Route::placed;
+  bool pinned = false;               // goes there and nowhere else
+  std::uint64_t session_serial = 0;  // 0: it has no session to end a turn of
+  std::uint32_t retries = 0;
+  bool fresh_connection = false;
+  std::vector<ReplicaIndex> tried;  // came to nothing there
+  bool saw_content = false;
+  struct Counted {  // what was added to `at` for this request
+    ReplicaIndex at = no_replica;
+    Tokens cached, computed, unmeasured, output;
+  } counted;
+};
+
+struct Fleet::State {
+  explicit State(const Spec& from);
+
+  // arrivals.cpp
+  void on(const RequestArrived& event);
+  void arrive_pinned(Request& request, ReplicaIndex maker);
+  void arrive_free(Request& request);
+  Session* session_of(const Request& request);  // drops a home that is retired
+  policy::Decision decide(const Request& request, const Session* session);
+  void dispatch(Request& request, const policy::Decision& decision);
+  void reject(Request& request, Reject answer, const char* rule);
+  void reject_none_up(Request& request);
+
+  // retries.cpp
+  void on(const AttemptFailed& event);
+  void retry_elsewhere(Request& request, policy::Failure failure);
+  void give_up(Request& request, policy::Failure failure, const char* rule);
+
+  // reports.cpp
+  void on(const FirstByte&) {}
+  void on(const FirstContent& event);
+  void on(const UsageReported& event);
+  void on(const ResponseMade& event);
+  void on(const Finished& event);
+  void on(const SessionReleased& event);
+  void count(Request& request, const Request::Counted& usage);
+
+  // engines.cpp
+  void on(const EngineFound& event);
+  void on(const ReplicaSampled& event);
+  void on(const ProbeGood& event);
+  void on(const ProbeBad& event);
+  void on(const PolicyChanged& event);
+  void on(const TimerFired&) {}
+  bool knows(EngineIndex engine) const;
+  void health_changed(EngineIndex engine, const char* rule);
+  void met_broken(ReplicaIndex at, const char* rule);  // real traffic showed that the engine is gone
+  void met_dying(ReplicaIndex at, const char* rule);
+
+  void issue(Command command);
+  Request* request(RequestId id);
+
+  Spec spec;
+  std::vector<PoolRule> rules;
+  ReplicaTable replicas;
+  SessionTable sessions;
+  std::unordered_map<RequestId, Request> requests;  // looked up only, never walked
+  BoundedMap<SessionKey, ReplicaIndex> makers;      // of responses
+  TimePoint now{};
+  Commands commands;
+  std::uint64_t digest = 0;
+  std::vector<policy::ReplicaView> views;  // kept for its memory
+};
+
+}  // namespace wg::fleet
