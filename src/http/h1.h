@@ -20,26 +20,29 @@ struct Limits {
   std::size_t target_bytes = 8 * 1024;
   std::uint64_t body_bytes = 32ull << 20;  // of a request; answers have none
 };
+// For answers: an engine is trusted further than a client.
+inline constexpr Limits answer_limits{.head_bytes = 128 * 1024, .head_count = 256};
 
 // How much of a message is known after a feed().
 struct Progress {
-  std::size_t consumed = 0;   // bytes of the input that belong to this message
+  std::size_t consumed = 0;  // bytes of the input that belong to this message
   bool head_complete = false;
-  bool complete = false;      // the message has ended; what follows is another's
+  bool complete = false;  // the message has ended; what follows is another's
 };
 
 struct RequestHead {
-  std::string_view method, target;
-  int minor = 1;                    // HTTP/1.minor
-  std::vector<Header> headers;      // in wire order; views into the parser, until reset()
+  std::string_view method;
+  std::string_view target;      // begins with `/` (absolute form is reduced to it), or is `*` of OPTIONS
+  int minor = 1;                // HTTP/1.minor
+  std::vector<Header> headers;  // in wire order; views into the parser, until reset()
   std::optional<std::uint64_t> content_length;
   bool chunked = false;
   bool keep_alive = true;
-  bool expects_continue = false;    // Expect: 100-continue
-  bool upgrade = false;             // asks for another protocol
+  bool expects_continue = false;  // Expect: 100-continue
+  bool upgrade = false;           // asks for another protocol
 
   std::string_view path() const { return target.substr(0, target.find('?')); }
-  std::string_view query() const;   // with its '?', or empty
+  std::string_view query() const;  // with its '?', or empty
   bool has_body() const { return chunked || content_length.value_or(0) > 0; }
 };
 
@@ -51,11 +54,12 @@ struct ResponseHead {
   std::optional<std::uint64_t> content_length;
   bool chunked = false;
   bool keep_alive = true;
-  bool until_close = false;         // neither length nor chunks: the body ends with the connection
+  bool until_close = false;  // neither length nor chunks: the body ends with the connection
 };
 
-// Both parsers: feed() stops behind the head (head_complete, once), then behind the message. Decoded body bytes come as
-// spans into `in`, appended to `body`. After an error the parser is dead: close the connection.
+// Both parsers: feed() stops behind the head (head_complete, once), then behind the message; a message without a body
+// is complete together with its head. Decoded body bytes come as spans into `in`, appended to `body`; trailers are
+// dropped. After an error the parser is dead, also after reset(): close the connection.
 class RequestParser {
  public:
   explicit RequestParser(const Limits& limits);
@@ -65,8 +69,8 @@ class RequestParser {
   // Error status: 400 (what and where), 413 body, 414 target, 431 head, 501 transfer coding, 505 version.
   Result<Progress> feed(std::string_view in, std::vector<std::string_view>& body);
   const RequestHead& head() const;
-  bool started() const;   // some byte of the current message was seen
-  void reset();           // ready for the next message of the connection
+  bool started() const;  // some byte of the current message was seen; a CRLF before it, which is skipped, is none
+  void reset();          // ready for the next message of the connection
 
  private:
   struct State;
