@@ -12,7 +12,7 @@
 namespace wg::dialect {
 
 struct Usage {
-  Tokens prompt;           // the whole prompt, cached part included, in every dialect
+  Tokens prompt;  // the whole prompt, cached part included, in every dialect
   Tokens cached;
   Tokens output;
   bool measured = false;         // the engine reported prompt tokens at all
@@ -25,13 +25,14 @@ std::string_view name_of(Stop stop);
 struct AnswerFacts {
   Usage usage;
   Stop stop = Stop::none;
-  std::string response_id;   // of the Responses API
-  std::string tool;          // name of the last tool called, if seen
+  std::string response_id;  // of the Responses API
+  std::string tool;         // name of the last tool called, if seen
 };
 
 enum class EventKind : std::uint8_t {
   comment,  // SSE comments, Anthropic pings: signs of life, not content
-  opening,  // role chunk, message_start, content_block_start, response.created: head of an answer, no token yet
+  opening,  // role chunk, message_start, content_block_start, response.created: head of an answer, no token yet;
+            // also what carries none later on: content_block_stop, an empty delta, the Responses API's *.done
   content,  // carries a token (text, tool arguments, reasoning)
   closing,  // finish reason, message_delta/stop, response.completed, [DONE]
   usage,    // OpenAI's extra chunk with empty choices: taken out again where the client had not asked
@@ -41,8 +42,15 @@ enum class EventKind : std::uint8_t {
 
 struct Event {
   EventKind kind = EventKind::content;
-  int status = 0;        // of an error: its HTTP code if it names one, else 500
-  bool ends = false;     // the stream is complete with this one ([DONE], message_stop, response.completed/failed/incomplete)
+  int status = 0;  // of an error: its HTTP code if it names one, else 500
+  bool ends =
+      false;  // the stream is complete with this one ([DONE], message_stop, response.completed/failed/incomplete)
+};
+
+// Messages reports its prompt in parts, and in parts of the stream: llama.cpp in message_start, vLLM there without the
+// cache and again in message_delta. What came last of each part is kept. -1: not reported.
+struct MessagesUsage {
+  std::int64_t input = -1, cache_read = -1, cache_creation = -1;
 };
 
 class AnswerReader {
@@ -61,6 +69,7 @@ class AnswerReader {
  private:
   Api api_;
   AnswerFacts facts_;
+  MessagesUsage messages_usage_;
 };
 
 }  // namespace wg::dialect

@@ -23,30 +23,35 @@ struct Span {
 
 // The values of section 1 of the session-key table that live in bodies; empty: absent or not usable.
 struct BodyKeys {
-  std::string conversation;          // "conversation" (string or .id)
-  std::string prompt_cache_key;      // also promptCacheKey
-  std::string session;               // session_id, client_metadata.thread_id/.session_id, metadata.session_id/.conversation_id
-  std::string user_session;          // metadata.user_id: JSON .session_id, else the _session_<uuid> ending
+  std::string conversation;      // "conversation" (string or .id)
+  std::string prompt_cache_key;  // also promptCacheKey
+  std::string session;       // session_id, client_metadata.thread_id/.session_id, metadata.session_id/.conversation_id
+  std::string user_session;  // metadata.user_id: JSON .session_id, else the _session_<uuid> ending
   std::string previous_response_id;
 };
 
+// What stands as stream_options: decides how include_usage is put in.
+enum class OptionsKind : std::uint8_t { absent, null, empty, object, other };
+
 struct BodyFacts {
-  std::string model;        // decoded
-  Span model_value;         // the JSON string with its quotes
+  std::string model;  // decoded
+  Span model_value;   // the JSON string with its quotes
   bool stream = false;
-  bool include_usage = false;      // the client itself asked for the usage chunk
-  Span stream_options;             // the whole value, if present
-  Span include_usage_value;        // its true/false, if present
-  std::size_t first_member = 0;    // offset just behind the opening brace: where a member can be put in
-  bool is_empty_object = false;    // then no comma may follow
-  std::vector<Span> billing_lines; // what to remove to drop Claude Code's billing line, with its comma
+  bool include_usage = false;  // the client itself asked for the usage chunk
+  Span stream_options;         // the whole value, if present
+  OptionsKind options = OptionsKind::absent;
+  Span include_usage_value;         // its true/false, if present
+  std::size_t first_member = 0;     // offset just behind the opening brace: where a member can be put in
+  bool is_empty_object = false;     // then no comma may follow
+  std::vector<Span> billing_lines;  // what to remove to drop Claude Code's billing line, with its comma
   BodyKeys keys;
-  SessionKey fingerprint;   // facts on clients, 1.2; zero if there is nothing to hash. Not scoped
-  SessionKey head;          // hash of system text and tools; zero if none. Not scoped
-  std::int64_t text_bytes = 0;   // text that becomes prompt: no base64, no images, no JSON syntax
-  std::int64_t max_tokens = 0;   // 0: not given
+  SessionKey fingerprint;       // facts on clients, 1.2; zero if there is nothing to hash. Not scoped
+  SessionKey head;              // hash of system text and tools; zero if none. Not scoped
+  std::int64_t text_bytes = 0;  // text that becomes prompt: no base64, no images, no JSON syntax
+  std::int64_t max_tokens = 0;  // 0: not given
   bool has_tools = false;
-  bool is_background = false;    // a title, summary or memory call rather than a turn (small, no tools, JSON schema output)
+  bool is_background =
+      false;  // a title, summary or memory call rather than a turn (small, no tools, JSON schema output)
 };
 
 // Reads a body of that API. Needs body_padding readable bytes after its end.

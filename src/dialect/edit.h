@@ -16,8 +16,8 @@ struct Splice {
 using Splices = std::vector<Splice>;  // by offset, not overlapping
 
 struct EditPlan {
-  std::string_view model;           // the engine's name for it; empty: leave
-  bool add_include_usage = false;   // only where the body streams and did not ask
+  std::string_view model;          // the engine's name for it; empty: leave
+  bool add_include_usage = false;  // only where the body streams and did not ask
   bool drop_billing_line = false;
 };
 

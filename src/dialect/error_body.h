@@ -8,9 +8,10 @@
 
 namespace wg::dialect {
 
-// OpenAI: {"error":{"message","type","param":null,"code":status}}; Anthropic: {"type":"error","error":{"type","message"}}
-// with its own type names (400 invalid_request_error, 401 authentication_error, 404 not_found_error,
-// 413 request_too_large, 429 rate_limit_error, 503/529 overloaded_error, 504 timeout_error, else api_error).
+// OpenAI: {"error":{"message","type","param":null,"code":status}}; Anthropic:
+// {"type":"error","error":{"type","message"}} with its own type names (400 invalid_request_error, 401
+// authentication_error, 404 not_found_error, 413 request_too_large, 429 rate_limit_error, 503/529 overloaded_error, 504
+// timeout_error, else api_error).
 std::string error_body(Shape shape, int status, std::string_view message);
 
 // The same inside a stream whose headers are out: "event: error\n..." for messages and responses, "data: {...}\n\n" for

@@ -11,8 +11,21 @@
 namespace wg::dialect {
 
 enum class KeySource : std::uint8_t {
-  none, operator_header, claude_code, codex, opencode, session_id_header, goose, open_webui, other_header,
-  conversation, prompt_cache_key, body_session, user_id, previous_response, fingerprint
+  none,
+  operator_header,
+  claude_code,
+  codex,
+  opencode,
+  session_id_header,
+  goose,
+  open_webui,
+  other_header,
+  conversation,
+  prompt_cache_key,
+  body_session,
+  user_id,
+  previous_response,
+  fingerprint
 };
 std::string_view name_of(KeySource source);
 
@@ -32,6 +45,10 @@ struct Session {
 // First match of the table wins; a value that is not 1..256 visible ASCII bytes is passed over.
 // `operator_header`: the configured header name that comes before all others, or empty.
 Session identify(Headers headers, const BodyFacts& body, const Scope& scope, std::string_view operator_header);
+
+// The key that a later request gets which names this response as its previous_response_id (and nothing before it in
+// the table): index a Responses answer's id by it. Zero if the id is not usable.
+SessionKey key_of_response(const Scope& scope, std::string_view response_id);
 
 // The client's credential: Authorization's Bearer value, else x-api-key, else empty.
 std::string_view credential_of(Headers headers);
