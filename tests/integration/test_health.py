@@ -1,4 +1,6 @@
 """Health: how fast an engine is out, what brings it back, and that sessions keep their homes over a flap."""
+import threading
+
 import pytest
 
 from harness import answers
@@ -104,7 +106,6 @@ def test_reset_mid_stream_is_not_distrusted_for_long(two):
 
 def test_in_flight_survives_health_changes(two):
     """Requests under way are not forgotten when their replica goes down and comes back."""
-    import threading
     gateway, engines = two
     gate = threading.Event()
     for engine in engines:

@@ -3,6 +3,7 @@ is destroyed. Never a clean end, which SDKs take for a finished answer."""
 import pytest
 
 from harness import answers, sse
+from harness.gateway import REPO
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, session
 
 
@@ -58,7 +59,6 @@ def test_unasked_abort(two, dialect):
 
 def test_recorded_stream_of_a_killed_engine(one):
     """The very bytes that vLLM 0.32 sent."""
-    from harness.gateway import REPO
     recorded = (REPO / "tests/data/engine-samples/vllm-stream-while-engine-killed.sse").read_bytes()
     events = recorded[recorded.index(b"data:"):].split(b"\n\ncurl")[0].replace(b"\r\n", b"\n")
     assert b'"abort"' in events

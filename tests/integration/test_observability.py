@@ -1,9 +1,10 @@
 """What operators see: one log line a request, metrics, the admin API; never bodies, keys or engine addresses to clients."""
 import json
+import threading
 
 import pytest
 
-from harness import answers, metrics_text
+from harness import answers, metrics_text, wire
 from harness.requests import PATHS, body, session
 from harness.waiting import wait_until
 
@@ -77,7 +78,6 @@ def test_metrics_are_well_formed(two):
 
 
 def test_in_flight_is_shown_while_it_lasts(one):
-    import threading
     gateway, engine = one
     gate = threading.Event()
     engine.script(answers.stall(gate))
@@ -91,7 +91,6 @@ def test_in_flight_is_shown_while_it_lasts(one):
 
 
 def test_admin_answers_unknown_paths_and_methods(one):
-    from harness import wire
     gateway, _ = one
     assert wire.get(gateway.admin, "/api/v1/nothing").status == 404
     assert wire.post(gateway.admin, "/api/v1/replicas", {}).status in (404, 405)

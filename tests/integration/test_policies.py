@@ -1,9 +1,11 @@
 """The other policies, switched at run time by the admin API; what each does with ranks and with engines."""
 import json
+import threading
 from urllib.error import HTTPError
 
 import pytest
 
+from harness import answers
 from harness.requests import DIALECTS, PATHS, body, session
 from harness.waiting import wait_until
 
@@ -68,8 +70,6 @@ def test_hash_depends_on_the_session_alone(make_engine, make_gateway):
 
 
 def test_least_goes_where_nothing_is_in_flight(make_engine, make_gateway):
-    from harness import answers
-    import threading
     gate = threading.Event()
     engines = [make_engine(), make_engine(), make_engine()]
     gateway = make_gateway(engines, policy="least")

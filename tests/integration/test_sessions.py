@@ -1,9 +1,12 @@
 """Who belongs together: keys that agents send, sub-agents beside their parent, the fingerprint of those who send none."""
 import json
+import threading
 
 import pytest
 
+from harness import answers
 from harness.requests import PATHS, body, session
+from harness.waiting import wait_until
 
 PARENT = "11111111-2222-4333-8444-555555555555"
 
@@ -38,9 +41,6 @@ def test_sub_agents_start_beside_their_parent(two, client):
 
 
 def test_sub_agents_go_elsewhere_when_the_parents_is_over_its_threshold(make_engine, make_gateway):
-    import threading
-    from harness import answers
-    from harness.waiting import wait_until
     gate = threading.Event()
     engines = [make_engine(), make_engine()]
     gateway = make_gateway(engines, spill=0)

@@ -7,7 +7,7 @@ from harness.requests import DIALECTS, DONE, PATHS, body, is_error, session
 from harness.vllm import MODEL, VllmServer
 from harness.waiting import elapsed, wait_until
 
-pytestmark = [pytest.mark.vllm, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]
 STEERED = ["chat", "completions", "messages"]
 WORDS = "the tide comes in and the tide goes out again, and the keeper counts the ships along the bay; "
 

@@ -54,7 +54,7 @@ class VllmServer:
             self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env={**os.environ, **ENVIRONMENT}, start_new_session=True)
 
-    def wait_ready(self, timeout=300):
+    def wait_ready(self, timeout=600):
         def ready():
             if self.process.poll() is not None:
                 raise AssertionError(f"vLLM ended with {self.process.returncode}:\n{self.log_file.read_text(errors='replace')[-3000:]}")
