@@ -55,7 +55,6 @@ std::vector<ReplicaState> Fleet::replicas(TimePoint now) const {
   const std::vector<std::uint32_t> active = state_->sessions.active_by_replica(std::max(state_->now, now));
   std::vector<ReplicaState> states;
   for (const Row& row : state_->replicas.rows()) {
-    if (row.state.retired && row.state.in_flight == 0) continue;
     ReplicaState& state = states.emplace_back(row.state);
     state.up = state_->replicas.up(row);
     state.active_sessions = state.index < active.size() ? active[state.index] : 0;

@@ -80,6 +80,7 @@ class Fleet {
 
   Commands step(const Event& event, TimePoint now);
 
+  // By index, without gaps: retired ones stay in the list, so that an index always means the same.
   std::vector<ReplicaState> replicas(TimePoint now) const;
   std::vector<SessionState> sessions(std::size_t limit) const;  // most recently used first
   PoolState pool(PoolIndex pool) const;

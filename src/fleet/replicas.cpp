@@ -37,7 +37,7 @@ ReplicaTable::ReplicaTable(const Spec& spec) : assumed_threshold_(spec.assumed_t
     pools_[engine.pool].push_back(static_cast<EngineIndex>(engines_.size()));
     Engine& made = engines_.emplace_back();
     made.name = engine.name;
-    made.pool = engine.pool;
+    made.pool = made.configured_pool = engine.pool;
   }
 }
 
@@ -52,14 +52,28 @@ ReplicaIndex ReplicaTable::make_row(EngineIndex engine, std::optional<std::uint3
   return row.state.index;
 }
 
+void ReplicaTable::join(EngineIndex engine, PoolIndex pool) {
+  std::erase(pools_[engines_[engine].pool], engine);
+  auto& members = pools_[pool];
+  members.insert(std::lower_bound(members.begin(), members.end(), engine),
+                 engine);  // in the order of the configuration
+  engines_[engine].pool = pool;
+}
+
 bool ReplicaTable::found(const EngineFound& event) {
   Engine& engine = engines_[event.engine];
   const std::uint32_t ranks = std::clamp(event.ranks, 1u, most_ranks);
-  const bool is_new = !engine.found || engine.model != event.model || engine.ranks != ranks;
+  PoolIndex pool = event.pool.value_or(engine.configured_pool);
+  if (pool >= pools_.size()) {
+    WG_BUG("an engine was found for a pool that is not there");
+    pool = engine.pool;
+  }
+  const bool is_new = !engine.found || engine.model != event.model || engine.ranks != ranks || engine.pool != pool;
   if (is_new) {
     for (const ReplicaIndex old : engine.rank_rows) rows_[old].state.retired = true;
     if (engine.unranked_row != no_replica) rows_[engine.unranked_row].state.retired = true;
     engine.rank_rows.clear();
+    join(event.engine, pool);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) engine.rank_rows.push_back(make_row(event.engine, rank));
     engine.unranked_row = ranks > 1 ? make_row(event.engine, std::nullopt) : no_replica;
     engine.found = true;

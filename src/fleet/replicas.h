@@ -14,7 +14,7 @@ namespace wg::fleet {
 
 struct Engine {
   std::string name;
-  PoolIndex pool = 0;
+  PoolIndex pool = 0, configured_pool = 0;
   bool found = false;
   std::string model;
   std::uint32_t ranks = 0;
@@ -57,7 +57,7 @@ class ReplicaTable {
   const Row& row(ReplicaIndex index) const { return rows_[index]; }
   bool up(const Row& row) const { return !row.state.retired && engines_[row.state.engine].health.up(); }
 
-  // Takes over the facts. True if rows were made: the first time, or because model or rank count changed.
+  // Takes over the facts. True if rows were made: the first time, or because model, rank count or pool changed.
   bool found(const EngineFound& event);
   void sampled(const ReplicaSampled& event);
   void dispatched(ReplicaIndex replica, policy::Route route);
@@ -71,6 +71,7 @@ class ReplicaTable {
 
  private:
   bool by_rank(const Engine& engine, bool steered) const { return engine.ranks == 1 || (steered && engine.steerable); }
+  void join(EngineIndex engine, PoolIndex pool);
   ReplicaIndex make_row(EngineIndex engine, std::optional<std::uint32_t> rank);
   policy::ReplicaView view_of(const Row& row, const ViewAsk& ask, const SessionTable& sessions) const;
   policy::ReplicaView view_of_whole(const Engine& engine, const ViewAsk& ask, const SessionTable& sessions) const;
