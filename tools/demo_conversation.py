@@ -36,6 +36,14 @@ def piece_of(dialect, event):
     return event.get("delta", "") if event.get("type") == "response.output_text.delta" else ""
 
 
+def response_item(message):
+    """A message as an item of the Responses API: llama.cpp wants the assistant's in their full form."""
+    if message["role"] == "user":
+        return message
+    return {"type": "message", "role": "assistant", "status": "completed", "id": "msg_0",
+            "content": [{"type": "output_text", "text": message["content"], "annotations": []}]}
+
+
 class Conversation(threading.Thread):
     def __init__(self, url, number, dialect, streamed, stop):
         super().__init__(daemon=True)
@@ -77,7 +85,7 @@ class Conversation(threading.Thread):
             lines = [f"{'Reader' if m['role'] == 'user' else 'Library'}: {m['content']}\n" for m in history]
             return {**base, "max_tokens": 24, "prompt": head + "\n" + "".join(lines) + "Library:"}
         if self.dialect == "responses":
-            return {**base, "max_output_tokens": 24, "instructions": head, "input": history}
+            return {**base, "max_output_tokens": 24, "instructions": head, "input": [response_item(m) for m in history]}
         return {**base, "max_tokens": 24, "messages": [{"role": "system", "content": head}, *history]}
 
     def ask(self, history):

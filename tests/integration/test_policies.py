@@ -32,7 +32,7 @@ def test_spill_threshold_by_api(two):
     assert gateway.api("/pools/m/policy")["spill_threshold"] == "auto"
 
 
-@pytest.mark.parametrize("sent", [{"policy": "fastest"}, {"policy": 3}, {}, {"policy": "sticky", "spill_threshold": -1},
+@pytest.mark.parametrize("sent", [{"policy": "fastest"}, {"policy": 3}, {"policy": "sticky", "spill_threshold": -1},
                                   {"policy": "sticky", "spill_threshold": "many"}, [1]])
 def test_bad_policies_are_refused_in_words(two, sent):
     gateway, _ = two

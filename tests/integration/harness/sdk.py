@@ -71,8 +71,14 @@ class Conversation:
         return self._streamed_or_not(self.openai.completions, lambda c: c.text or "", model=self.model, prompt=prompt,
                                      max_tokens=self.max_tokens, temperature=0)
 
+    def _items(self):
+        """The history as items of the Responses API: llama.cpp wants the assistant's in their full form."""
+        return [m if m["role"] == "user" else
+                {"type": "message", "role": "assistant", "status": "completed", "id": f"msg_{n}",
+                 "content": [{"type": "output_text", "text": m["content"], "annotations": []}]} for n, m in enumerate(self.history)]
+
     def _responses(self):
-        request = dict(model=self.model, instructions=HEAD + self.opening, input=list(self.history), max_output_tokens=self.max_tokens,
+        request = dict(model=self.model, instructions=HEAD + self.opening, input=self._items(), max_output_tokens=self.max_tokens,
                        temperature=0)
         raw = self.openai.responses.with_raw_response.create(**request, stream=self.stream)
         answer = raw.parse()
@@ -82,7 +88,8 @@ class Conversation:
         return self._turn(raw.headers, text, answer.usage.input_tokens, answer.usage.input_tokens_details.cached_tokens)
 
     def _messages(self):
-        request = dict(model=self.model, system=HEAD + self.opening, messages=list(self.history), max_tokens=self.max_tokens, temperature=0)
+        request = dict(model=self.model, system=HEAD + self.opening, messages=list(self.history), max_tokens=self.max_tokens,
+                       extra_body={"temperature": 0})
         raw = self.anthropic.messages.with_raw_response.create(**request, stream=self.stream)
         answer, text = raw.parse(), ""
         if not self.stream:
