@@ -122,7 +122,7 @@ void append_framing(std::string& out, int status, const ClientHead& client) {
 }  // namespace
 
 void write_request_head(std::string& out, const RequestHead& client, const UpstreamHead& upstream) {
-  out.append(client.method).append(" ").append(client.target).append(" HTTP/1.1\r\n");
+  out.append(client.method).append(" ").append(upstream.base_path).append(client.target).append(" HTTP/1.1\r\n");
   append_own(out, "Host", upstream.host);
   const std::vector<std::string_view> named = named_by_connection(client.headers);
   const bool own_credential = !upstream.credential.empty();

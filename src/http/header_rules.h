@@ -12,6 +12,7 @@ namespace wg::http {
 
 struct UpstreamHead {
   std::string_view host;              // Host for the engine
+  std::string_view base_path;         // put before the client's target; empty: none
   std::string_view credential;        // the engine's own key: replaces the client's; empty: pass the client's
   std::optional<std::uint32_t> rank;  // X-data-parallel-rank
   std::uint64_t body_bytes = 0;

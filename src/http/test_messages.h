@@ -67,6 +67,7 @@ class Connection {
       std::vector<std::string_view> spans;
       auto progress = parser_.feed(piece, spans);
       if (!progress) {
+        append(spans, piece);  // what came before the fault
         record_.error = progress.error().status;
         record_.what = progress.error().what;
         return false;
@@ -77,10 +78,7 @@ class Connection {
         record_.messages.push_back(describe(parser_.head()));
         open_ = true;
       }
-      for (const std::string_view span : spans) {
-        if (span.data() < piece.data() || span.data() + span.size() > piece.data() + piece.size()) std::abort();
-        record_.messages.back().body += span;
-      }
+      append(spans, piece);
       if (progress->complete) {
         record_.messages.back().complete = true;
         open_ = false;
@@ -100,6 +98,13 @@ class Connection {
   bool open() const { return open_; }
 
  private:
+  void append(const std::vector<std::string_view>& spans, std::string_view piece) {
+    for (const std::string_view span : spans) {
+      if (span.data() < piece.data() || span.data() + span.size() > piece.data() + piece.size()) std::abort();
+      record_.messages.back().body += span;
+    }
+  }
+
   Parser& parser_;
   Reset reset_;
   Record record_;
