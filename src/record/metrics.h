@@ -1,6 +1,6 @@
 // The catalogue of warmgate_* metrics: every name, its help text and its labels stand here once (metrics.cpp). Label
-// values come from the configuration only, never from clients. Counting is thread-safe and does not allocate: handles
-// are made when a pool or replica is announced.
+// values come from the configuration and fixed lists (catalogue.h) only, never from clients. Counting is thread-safe and
+// does not allocate: handles are made when a pool is announced, those of a combination of labels when it first occurs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace wg::record {
 
-// What a finished request adds. Indices into tables announced by add_pool / set_replicas.
+// What a finished request adds.
 struct FinishedRequest {
   std::string_view pool;       // configured name; "" for requests that reached no pool
   std::string_view api, route, outcome;  // from fixed lists
@@ -42,6 +42,10 @@ class Metrics {
  public:
   Metrics();
   ~Metrics();
+
+  // Makes a pool's handles; again for a known name does nothing. Until then its requests count as pool "other".
+  // Any thread, also while others count. At most 256 pools; further ones stay "other".
+  void add_pool(std::string_view pool);
 
   void count(const FinishedRequest& request);
   void count_retry(std::string_view pool, std::string_view reason);

@@ -1,0 +1,17 @@
+// The metrics that are read from their owners at scrape time, and the text of a whole page. Nothing is kept between two
+// scrapes, so a replica that is gone leaves no series behind. Any thread.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <string>
+#include <vector>
+
+#include "record/metrics.h"
+
+namespace wg::record {
+
+std::string exposition(std::vector<prometheus::MetricFamily> counted, const std::vector<ReplicaGauges>& replicas,
+                       const ProcessGauges& process);
+
+}  // namespace wg::record
