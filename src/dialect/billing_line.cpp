@@ -1,6 +1,6 @@
 #include "dialect/billing_line.h"
 
-#include <algorithm>
+#include "dialect/json_string.h"
 
 namespace wg::dialect {
 namespace {
@@ -16,7 +16,8 @@ std::size_t billing_line_length(std::string_view text) {
 }
 
 std::size_t raw_billing_line_length(std::string_view raw) {
-  if (!raw.starts_with(literal)) return 0;
+  const bool starts = raw.starts_with(literal) || decoded(raw.substr(0, 6 * literal.size())).starts_with(literal);
+  if (!starts) return 0;
   for (std::size_t at = raw.find('\\'); at != std::string_view::npos && at + 1 < raw.size();
        at = raw.find('\\', at + 2)) {
     if (raw[at + 1] == 'n') return at + 2;

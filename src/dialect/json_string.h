@@ -7,7 +7,8 @@
 
 namespace wg::dialect {
 
-// `raw` is what stands between the quotes. A surrogate without its partner or a broken escape becomes U+FFFD.
+// `raw` is what stands between the quotes. A surrogate without its partner becomes U+FFFD; a broken
+// escape loses its backslash.
 void append_decoded(std::string& out, std::string_view raw);
 std::string decoded(std::string_view raw);
 std::size_t decoded_size(std::string_view raw);  // of append_decoded's output, without making it
