@@ -61,8 +61,8 @@ def test_usage_is_counted_either_way(one):
         for stream in (False, True):
             assert gateway.post(PATHS[dialect], body(dialect, stream=stream)).status == 200
     gateway.wait_idle()
-    assert gateway.metric("warmgate_prompt_tokens_total", source="cached") == 8 * 64
-    assert gateway.metric("warmgate_prompt_tokens_total", source="computed") == 8 * 36
+    assert gateway.metric("warmgate_prompt_tokens_total", kind="cached") == 8 * 64
+    assert gateway.metric("warmgate_prompt_tokens_total", kind="computed") == 8 * 36
 
 
 def test_no_edit_where_not_streamed_or_other_dialect(one):

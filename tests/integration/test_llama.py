@@ -53,7 +53,7 @@ def test_six_turns_stay_on_their_replica(gateway, dialect, stream):
     for talk in talks:
         talk.close()
     gateway.wait_idle()
-    assert gateway.metric("warmgate_prompt_tokens_total", source="cached") >= sum(t.cached for turns in seen for t in turns[1:])
+    assert gateway.metric("warmgate_prompt_tokens_total", kind="cached") >= sum(t.cached for turns in seen for t in turns[1:])
 
 
 def test_models_and_count_tokens(gateway):

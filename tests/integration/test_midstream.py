@@ -1,5 +1,7 @@
 """Death in mid-stream, or a finish reason `abort` that no client asked for: the dialect's error event, then the connection
 is destroyed. Never a clean end, which SDKs take for a finished answer."""
+from pathlib import Path
+
 import pytest
 
 from harness import answers, sse
@@ -57,22 +59,43 @@ def test_unasked_abort(two, dialect):
     assert other.header("x-warmgate-replica") != home
 
 
-def test_recorded_stream_of_a_killed_engine(one):
-    """The very bytes that vLLM 0.32 sent."""
-    recorded = (REPO / "tests/data/engine-samples/vllm-stream-while-engine-killed.sse").read_bytes()
-    events = recorded[recorded.index(b"data:"):].split(b"\n\ncurl")[0].replace(b"\r\n", b"\n")
-    assert b'"abort"' in events
+SAMPLES = Path(__file__).parent / "data"
+KILLED = {"chat, another rank": ("chat", REPO / "tests/data/engine-samples/vllm-stream-while-engine-killed.sse"),
+          "chat, the killed rank": ("chat", SAMPLES / "vllm-killed-chat-killed-rank.sse"),
+          "messages, another rank": ("messages", SAMPLES / "vllm-killed-messages-other-rank.sse"),
+          "messages, the killed rank": ("messages", SAMPLES / "vllm-killed-messages-killed-rank.sse")}
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_recorded_streams_of_a_killed_engine(one, name):
+    """The very bytes that vLLM 0.32 sent when the core of one rank was killed. Messages of another rank end with a
+    stop_reason of null and a clean message_stop."""
+    dialect, file = KILLED[name]
+    recorded = file.read_bytes().replace(b"\r\n", b"\n").split(b"\n\ncurl")[0]
+    start = min(i for i in (recorded.find(b"data:"), recorded.find(b"event:")) if i >= 0)
     gateway, engine = one
 
     def play(exchange):
         exchange.head(200, [("content-type", "text/event-stream; charset=utf-8")], chunked=True)
-        for event in sse.split(events):
+        for event in sse.split(recorded[start:]):
             exchange.chunk(event)
         exchange.end()
     engine.default = play
-    answer = gateway.post(PATHS["chat"], body("chat", stream=True))
-    assert answer.ended == "cut" and b"[DONE]" not in answer.body and b'"abort"' not in answer.body
-    assert is_error("chat", sse.payloads(answer.body)[-1])
+    answer = gateway.post(PATHS[dialect], body(dialect, stream=True))
+    assert answer.ended == "cut" and DONE[dialect] not in answer.body and b'"abort"' not in answer.body
+    assert is_error(dialect, sse.payloads(answer.body)[-1])
+    assert not gateway.replica("m/e0/0")["healthy"]
+
+
+@pytest.mark.parametrize("dialect", ["chat", "completions", "messages"])
+def test_unasked_abort_of_a_whole_answer_is_tried_elsewhere(two, dialect):
+    gateway, engines = two
+    answer = gateway.post(PATHS[dialect], body(dialect), session("s"))
+    home = answer.header("x-warmgate-replica")
+    engines[int(home[3])].default = answers.normal(finish="abort")
+    answer = gateway.post(PATHS[dialect], body(dialect), session("s"))
+    assert answer.status == 200 and answer.header("x-warmgate-replica") != home
+    assert not gateway.replica(home)["healthy"]
 
 
 def test_reset_mid_stream_takes_the_engine_out(two):

@@ -74,7 +74,7 @@ def test_metrics_are_well_formed(two):
     assert "nope-from-a-client" not in text  # labels come from the configuration only
     typed = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert all(n in typed or n.rsplit("_", 1)[0] in typed for n, _, _ in rows)
-    assert metrics_text.total(text, "warmgate_prompt_tokens_total", source="cached") == 128
+    assert metrics_text.total(text, "warmgate_prompt_tokens_total", kind="cached") == 128
 
 
 def test_in_flight_is_shown_while_it_lasts(one):

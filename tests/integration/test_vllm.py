@@ -77,7 +77,7 @@ def test_cached_tokens_are_counted_as_the_engine_counts_them(gateway, server):
     talk.close()
     gateway.wait_idle()
     hits = sum(server.counter("prefix_cache_hits_total").values()) - sum(before.values())
-    assert hits == sum(t.cached for t in turns) == gateway.metric("warmgate_prompt_tokens_total", source="cached")
+    assert hits == sum(t.cached for t in turns) == gateway.metric("warmgate_prompt_tokens_total", kind="cached")
 
 
 def test_responses_are_not_steered(gateway):
@@ -120,7 +120,8 @@ def own_server(server):
 
 
 def test_one_rank_killed_every_client_sees_an_error_and_it_recovers(own_server, tmp_path):
-    """The group dies with one rank: streams of the other rank end like good ones, but for their finish reason."""
+    """The group dies with one rank. What vLLM 0.32 itself sends then: on the killed rank an error event and a clean end; on
+    the other a clean end with finish reason "abort" (messages: stop_reason null); on responses the connection is cut."""
     folder = tmp_path / "gateway"
     folder.mkdir()
     gateway = Gateway(folder, [pool({"v": own_server}, model=MODEL)])

@@ -53,7 +53,7 @@ def completions_events(usage, prompt, cached, finish):
 
 
 def messages_events(_usage, prompt, cached, finish):
-    reason = {"stop": "end_turn", "length": "max_tokens"}.get(finish, finish)
+    reason = {"stop": "end_turn", "length": "max_tokens", "abort": None}[finish]  # so vLLM words an abort here
     yield sse.named("message_start", {"message": {"id": "msg_1", "type": "message", "role": "assistant", "content": [],
                                                   "model": "m", "stop_reason": None,
                                                   "usage": {"input_tokens": prompt, "output_tokens": 0}}})
@@ -90,8 +90,8 @@ def whole_body(api, prompt=PROMPT, cached=CACHED, finish="stop", response_id="re
     text = "".join(WORDS)
     if api == "messages":
         cache = {} if cached is None else {"cache_read_input_tokens": cached, "cache_creation_input_tokens": 0}
-        return {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": text}],
-                "stop_reason": {"stop": "end_turn"}.get(finish, finish),
+        stop = {} if finish == "abort" else {"stop_reason": "end_turn"}  # vLLM leaves it out of an aborted answer
+        return {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": text}], **stop,
                 "usage": {"input_tokens": prompt - (cached or 0), "output_tokens": OUTPUT, **cache}}
     if api == "responses":
         return response_object(response_id, prompt, cached, finish)
