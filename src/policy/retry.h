@@ -16,6 +16,8 @@ enum class Failure : std::uint8_t {
   timed_out
 };
 
+std::string_view name_of(Failure failure);
+
 enum class Again : std::uint8_t { same_replica, another_replica, none };
 
 struct Attempts {

@@ -1,0 +1,32 @@
+// warmgate: one file per subcommand; this one only finds the right one.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "app/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "warmgate keeps every conversation on the replica that has its cache.\n"
+      "\n"
+      "  warmgate serve --engine http://127.0.0.1:8000     a gateway in front of one vLLM with all its ranks\n"
+      "  warmgate serve --config warmgate.yaml             the same from a file\n"
+      "  warmgate check warmgate.yaml                      says what is wrong with the file",
+      "warmgate");
+  app.set_version_flag("--version", std::string("warmgate ") + WARMGATE_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  app.get_formatter()->column_width(34);
+  int status = 0;
+  wg::app::add_serve(app, status);
+  wg::app::add_check(app, status);
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return "warmgate: " + std::string(error.what()) + "\nsee: " + failed->get_name() + " --help\n";
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;  // 0: --help and --version; else wrong use
+  }
+  return status;
+}

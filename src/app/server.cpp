@@ -1,0 +1,187 @@
+#include "app/server.h"
+
+#include <sys/resource.h>
+
+#include <atomic>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "collect/poller.h"
+#include "console/admin.h"
+#include "core/assert.h"
+#include "gateway/connection.h"
+#include "net/listener.h"
+
+namespace wg::app {
+namespace {
+
+// Each stream needs two descriptors; the soft limit is often 1,024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// One I/O loop with its listener, on a thread of its own (but the first, which is main's and the brain's).
+struct Lane {
+  net::Loop loop;
+  std::unique_ptr<gateway::LoopContext> context;
+  std::unique_ptr<net::Listener> listener;
+  std::thread thread;
+};
+
+// A broken assumption anywhere in the process ends up in the log. Set while a server lives.
+std::atomic<record::Log*> bug_log{nullptr};
+
+void log_bug(const char* file, int line, const char* what) {
+  if (record::Log* const log = bug_log)
+    log->error("bug at " + std::string(file) + ":" + std::to_string(line) + ": " + what);
+}
+
+class Server {
+ public:
+  explicit Server(const config::Config& config)
+      : config_(config),
+        log_({config.log.format, config.log.file, config.log.level}),
+        lanes_(std::max(1u, config.threads)),
+        brain_(lanes_[0].loop, config, log_),
+        shared_{config, brain_, log_, metrics_},
+        watchdog_(lanes_[0].loop, [this] { check_drained(); }) {
+    bug_log = &log_;
+    bug_sink = log_bug;
+  }
+  ~Server() { bug_log = nullptr; }
+
+  Result<void> start();
+  int run();
+
+ private:
+  Result<void> listen();
+  void start_pollers();
+  void on_signal();
+  void check_drained();
+  void finish(int status);
+
+  const config::Config& config_;
+  record::Log log_;
+  record::Metrics metrics_;
+  std::vector<Lane> lanes_;
+  gateway::Brain brain_;
+  gateway::Shared shared_;
+  std::vector<std::unique_ptr<collect::Poller>> pollers_;
+  std::unique_ptr<console::Admin> admin_;
+  std::unique_ptr<net::Signals> signals_;
+  net::Timer watchdog_;
+  TimePoint drain_until_{};
+  int status_ = 0;
+};
+
+Result<void> Server::listen() {
+  std::uint16_t port = config_.listen.port;
+  for (Lane& lane : lanes_) {
+    auto listener = net::Listener::bind(lane.loop, config_.listen.host, port, lanes_.size() > 1);
+    if (!listener) return tl::unexpected(listener.error());
+    port = listener->port();
+    lane.listener = std::make_unique<net::Listener>(std::move(*listener));
+    lane.context = std::make_unique<gateway::LoopContext>(lane.loop, shared_);
+  }
+  auto admin = net::Listener::bind(lanes_[0].loop, config_.admin.host, config_.admin.port, false);
+  if (!admin) return tl::unexpected(admin.error());
+  admin_ = std::make_unique<console::Admin>(shared_, std::move(*admin));
+  return {};
+}
+
+void Server::start_pollers() {
+  for (const config::Pool& pool : config_.pools)
+    for (const config::Engine& engine : pool.engines) {
+      const auto index = static_cast<EngineIndex>(pollers_.size());
+      collect::Reports reports;
+      reports.found = [this, index](const std::string& model, const probe::EngineSample& sample,
+                                    std::optional<std::uint32_t> slots) {
+        brain_.engine_found(index, model, sample, slots);
+      };
+      reports.sampled = [this, index](const probe::EngineSample& sample) { brain_.engine_sampled(index, sample); };
+      reports.good = [this, index] { brain_.engine_good(index); };
+      reports.bad = [this, index](bool refused, const std::string& why) { brain_.engine_bad(index, refused, why); };
+      reports.warning = [this, index](const std::string& what) { brain_.warn_once(index, what); };
+      pollers_.push_back(std::make_unique<collect::Poller>(lanes_[0].loop, engine, pool.model, std::move(reports)));
+    }
+  brain_.set_probe_interval = [this](EngineIndex engine, Duration interval) {
+    pollers_[engine]->set_interval(interval);
+  };
+  for (auto& poller : pollers_) poller->start();
+}
+
+Result<void> Server::start() {
+  raise_descriptor_limit();
+  shared_.id_seed = std::random_device()() * 0x100000001ull;
+  if (auto listening = listen(); !listening) return listening;
+  start_pollers();
+  for (Lane& lane : lanes_)
+    lane.listener->start(
+        [context = lane.context.get()](net::Stream stream) { net::spawn(gateway::serve(*context, std::move(stream))); },
+        [this](std::string_view what) { log_.warning(what); });
+  admin_->start();
+  signals_ = std::make_unique<net::Signals>(lanes_[0].loop, [this](int) { on_signal(); });
+  const auto url = [](const config::Address& address, std::uint16_t port) {
+    return "http://" + config::Address{address.host, port}.text();
+  };
+  std::cout << "listening on " << url(config_.listen, lanes_[0].listener->port()) << " admin "
+            << url(config_.admin, admin_->port()) << std::endl;
+  return {};
+}
+
+int Server::run() {
+  for (std::size_t i = 1; i < lanes_.size(); ++i)
+    lanes_[i].thread = std::thread([&lane = lanes_[i]] { lane.loop.run(); });
+  lanes_[0].loop.run();
+  for (Lane& lane : lanes_)
+    if (lane.thread.joinable()) lane.thread.join();
+  return status_;
+}
+
+// First signal: no new connections, idle ones closed, open answers finish. Second: the end.
+void Server::on_signal() {
+  if (shared_.draining.exchange(true)) return finish(1);
+  log_.info("draining: open answers may finish");
+  drain_until_ = lanes_[0].loop.now() + config_.timeouts.drain;
+  for (Lane& lane : lanes_)
+    lane.loop.post([&lane] {
+      lane.listener->stop();
+      gateway::drain(*lane.context);
+    });
+  check_drained();
+}
+
+void Server::check_drained() {
+  if (shared_.connections == 0) return finish(0);
+  if (lanes_[0].loop.now() > drain_until_) {
+    log_.warning("timeouts.drain is over: " + std::to_string(shared_.connections.load()) +
+                 " connection(s) are cut off");
+    return finish(1);
+  }
+  watchdog_.set(net::Loop::tick);
+}
+
+void Server::finish(int status) {
+  status_ = status;
+  for (Lane& lane : lanes_) lane.loop.stop();
+}
+
+}  // namespace
+
+int run_server(const config::Config& config) try {
+  Server server(config);
+  if (const auto started = server.start(); !started) {
+    std::cerr << "warmgate serve: " << started.error().what << '\n';
+    return 1;
+  }
+  return server.run();
+} catch (const std::exception& error) {
+  std::cerr << "warmgate serve: " << error.what() << '\n';
+  return 1;
+}
+
+}  // namespace wg::app

@@ -1,0 +1,98 @@
+// Stage 7: the end of a request, told once to the fleet, the metrics and the log.
+#include "gateway/stages.h"
+
+namespace wg::gateway {
+namespace {
+
+std::string_view name_of(fleet::Outcome outcome) {
+  switch (outcome) {
+    case fleet::Outcome::ok:
+      return "ok";
+    case fleet::Outcome::client_gone:
+      return "client_gone";
+    case fleet::Outcome::died_mid_stream:
+      return "died_mid_stream";
+    case fleet::Outcome::engine_aborted:
+      return "engine_aborted";
+    case fleet::Outcome::failed:
+      return "failed";
+    case fleet::Outcome::refused_by_us:
+      return "refused";
+  }
+  return "";
+}
+
+void tell_usage(Exchange& x) {
+  const dialect::Usage& usage = x.reader.facts().usage;
+  fleet::UsageReported report;
+  report.request = x.id;
+  report.prompt = usage.measured ? usage.prompt : dialect::estimate_tokens(x.facts.text_bytes);
+  report.cached = usage.cached;
+  report.output = usage.output;
+  report.measured = usage.measured;
+  report.cached_measured = usage.cached_measured;
+  x.shared.brain.tell(report);
+  const bool engine_could_tell = x.rule.api == dialect::Api::chat || x.rule.api == dialect::Api::completions ||
+                                 x.rule.api == dialect::Api::messages;
+  if (usage.measured && !usage.cached_measured && engine_could_tell && x.status == 200)
+    x.shared.brain.cached_tokens_missing(x.replica().engine);
+}
+
+}  // namespace
+
+void account(Exchange& x, fleet::Outcome outcome) {
+  const TimePoint now = x.context.loop.now();
+  const bool was_dispatched = x.dispatch.replica != no_replica;
+  const dialect::AnswerFacts& answer = x.reader.facts();
+  const bool has_usage = was_dispatched && x.upstream_answered && x.rule.api != dialect::Api::other && x.status == 200;
+  if (!x.response_told && !answer.response_id.empty())
+    x.shared.brain.tell(fleet::ResponseMade{x.id, response_key(answer.response_id)});
+  if (has_usage) tell_usage(x);
+
+  record::RequestRecord& record = x.record;
+  record.request_id = x.request_id;
+  record.method = x.head.method;
+  record.path = x.head.path();
+  record.api = dialect::name_of(x.rule.api);
+  record.outcome = name_of(outcome);
+  record.status = x.status;
+  record.bytes_in = x.connection.body.size();
+  record.bytes_out = x.bytes_out;
+  record.streamed = x.facts.stream;
+  record.total = now - x.arrived;
+  record.model = x.facts.model;
+  if (x.directory && x.in_pool) record.pool = x.directory->pools[x.pool].name;
+  if (x.session.key) record.session = x.session.key.short_hex();
+  record.key_source = dialect::name_of(x.session.source);
+  if (was_dispatched) {
+    record.replica = x.replica().id;
+    record.route = policy::name_of(x.dispatch.route);
+    record.waited = x.dispatched - x.arrived;
+  }
+  if (x.first_content) record.ttft = *x.first_content - x.arrived;
+  if (has_usage) {
+    record.prompt = answer.usage.prompt;
+    record.cached = answer.usage.cached;
+    record.output = answer.usage.output;
+    record.measured = answer.usage.measured;
+    record.cached_measured = answer.usage.cached_measured;
+    record.stop = dialect::name_of(answer.stop);
+  }
+
+  record::FinishedRequest finished;
+  finished.pool = record.pool;
+  finished.api = record.api;
+  finished.route = record.route;
+  finished.outcome = record.outcome;
+  finished.status = record.status;
+  finished.prompt = record.prompt;
+  finished.cached = record.cached;
+  finished.output = record.output;
+  finished.measured = record.measured && record.cached_measured;
+  if (x.first_content) finished.ttft = record.ttft;
+  finished.total = record.total;
+  x.shared.metrics.count(finished);
+  x.shared.log.request(record);
+}
+
+}  // namespace wg::gateway

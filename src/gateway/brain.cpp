@@ -1,0 +1,229 @@
+#include "gateway/brain.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace wg::gateway {
+namespace {
+
+fleet::Spec spec_of(const config::Config& config) {
+  fleet::Spec spec;
+  for (PoolIndex p = 0; p < config.pools.size(); ++p) {
+    const config::Pool& pool = config.pools[p];
+    spec.pools.push_back({pool.model, pool.policy, pool.spill_threshold, pool.spill_rehome});
+    for (const config::Engine& engine : pool.engines) spec.engines.push_back({engine.name, p});
+  }
+  spec.session_limit = config.sessions.limit;
+  spec.active_for = config.sessions.active_for;
+  return spec;
+}
+
+std::vector<const config::Engine*> engines_of(const config::Config& config) {
+  std::vector<const config::Engine*> all;
+  for (const config::Pool& pool : config.pools)
+    for (const config::Engine& engine : pool.engines) all.push_back(&engine);
+  return all;
+}
+
+// The flag that mends a missing per-request cache figure; llama.cpp always reports it.
+const char* cached_tokens_flag(probe::EngineKind kind) {
+  return kind == probe::EngineKind::sglang ? "--enable-cache-report" : "--enable-prompt-tokens-details";
+}
+
+}  // namespace
+
+Brain::Brain(net::Loop& loop, const config::Config& config, record::Log& log)
+    : loop_(loop), config_(config), log_(log), fleet_(spec_of(config)) {
+  for (PoolIndex p = 0; p < config.pools.size(); ++p) {
+    pool_names_.push_back(config.pools[p].model);
+    engine_pools_.insert(engine_pools_.end(), config.pools[p].engines.size(), p);
+  }
+  engines_.resize(engine_pools_.size());
+  rebuild_directory();
+}
+
+Brain::~Brain() = default;
+
+TimePoint Brain::fleet_now() const {
+  const auto real = loop_.now().time_since_epoch();
+  return TimePoint(Duration(static_cast<std::int64_t>(static_cast<double>(real.count()) * config_.time_scale)));
+}
+
+// ---- questions and events ----
+
+Brain::Ask Brain::ask(net::Loop& home, fleet::Event event, RequestId request) {
+  return {*this, home, std::move(event), request};
+}
+
+bool Brain::Ask::await_ready() {
+  if (!brain_.loop_.is_current()) return false;
+  brain_.waiting_.emplace(request_, this);
+  brain_.step(event_);
+  return decision_.has_value();
+}
+
+void Brain::Ask::await_suspend(std::coroutine_handle<> self) {
+  self_ = self;
+  if (brain_.loop_.is_current()) return;  // asked already; the fleet holds the request
+  brain_.loop_.post([this] {
+    brain_.waiting_.emplace(request_, this);
+    brain_.step(event_);
+  });
+}
+
+void Brain::answer(RequestId request, Decision decision) {
+  const auto found = waiting_.find(request);
+  if (found == waiting_.end()) return WG_BUG("a decision on a request that nobody asked about");
+  Ask& ask = *found->second;
+  waiting_.erase(found);
+  ask.decision_ = std::move(decision);
+  if (ask.self_) ask.home_.post([self = ask.self_] { self.resume(); });
+}
+
+void Brain::tell(fleet::Event event) {
+  if (loop_.is_current()) return step(event);
+  loop_.post([this, moved = std::move(event)] { step(moved); });
+}
+
+void Brain::step(const fleet::Event& event) { carry_out(fleet_.step(event, fleet_now())); }
+
+void Brain::carry_out(const fleet::Commands& commands) {
+  // The note on a decision says which rule it was; it may stand before or behind the dispatch.
+  last_rule_ = "";
+  for (const auto& command : commands)
+    if (const auto* its_note = std::get_if<fleet::Note>(&command)) note(*its_note);
+  for (const auto& command : commands) {
+    if (const auto* dispatch = std::get_if<fleet::Dispatch>(&command))
+      answer(dispatch->request, {*dispatch, last_rule_});
+    if (const auto* reject = std::get_if<fleet::Reject>(&command)) answer(reject->request, {*reject, last_rule_});
+    if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command))
+      if (set_probe_interval) set_probe_interval(probe->engine, probe->interval);
+  }
+}
+
+void Brain::note(const fleet::Note& note) {
+  using What = fleet::Note::What;
+  const auto engine = [&] { return "engine " + engines_of(config_)[note.engine]->name; };
+  switch (note.what) {
+    case What::decision:
+      last_rule_ = note.rule;
+      if (note.route == policy::Route::unsteered && unsteered_++ == 0)
+        log_.warning(
+            "a request went to an engine with several ranks by a path that cannot be steered (/v1/responses and the "
+            "like): the engine chooses the rank itself; said once, counted in the API");
+      break;
+    case What::engine_up:
+      log_.info(engine() + " is up");
+      break;
+    case What::engine_down:
+      log_.warning(engine() + " is down: " + note.rule);
+      break;
+    case What::engine_changed:
+      log_.info(engine() + " serves " + engines_[note.engine].model + " now: its replicas are new");
+      break;
+    case What::policy_changed:
+      log_.info("policy changed");
+      break;
+    case What::home_dropped:
+      break;
+  }
+}
+
+// ---- what collect/ reports ----
+
+// An --engine without a pool of its own goes to the pool of its model; the first one names it.
+PoolIndex Brain::pool_for(EngineIndex engine, const std::string& model) {
+  const PoolIndex configured = engine_pools_[engine];
+  if (!config_.pools[configured].model.empty()) return configured;
+  for (PoolIndex p = 0; p < pool_names_.size(); ++p)
+    if (pool_names_[p] == model) return p;
+  for (PoolIndex p = 0; p < pool_names_.size(); ++p)
+    if (pool_names_[p].empty()) return p;
+  return configured;
+}
+
+void Brain::engine_found(EngineIndex engine, const std::string& model, const probe::EngineSample& sample,
+                         std::optional<std::uint32_t> slots) {
+  const config::Engine& configured = *engines_of(config_)[engine];
+  EngineInfo& info = engines_[engine];
+  info.model = model;
+  info.kind = sample.kind;
+  info.ranks = sample.ranks;
+  info.found = true;
+
+  fleet::EngineFound found;
+  found.engine = engine;
+  found.model = model;
+  found.pool = pool_for(engine, model);
+  if (pool_names_[*found.pool].empty()) pool_names_[*found.pool] = model;
+  engine_pools_[engine] = *found.pool;
+  found.ranks = configured.ranks.value_or(static_cast<std::uint32_t>(sample.ranks.size()));
+  found.steerable = sample.kind != probe::EngineKind::llama_cpp || found.ranks == 1;
+  found.max_concurrent = configured.max_num_seqs ? configured.max_num_seqs : slots;
+  const probe::RankSample& first = sample.ranks.front();
+  if (!found.max_concurrent && first.max_running) found.max_concurrent = static_cast<std::uint32_t>(*first.max_running);
+  found.kv_capacity = configured.kv_tokens ? configured.kv_tokens : first.kv_capacity;
+  info.kv_capacity_assumed = !configured.kv_tokens && first.kv_capacity_assumed;
+  step(found);
+  rebuild_directory();
+  if (first.prefix_caching == false)
+    warn_once(engine, "prefix caching is off: nothing can be kept warm; start the engine with --enable-prefix-caching");
+}
+
+void Brain::engine_sampled(EngineIndex engine, const probe::EngineSample& sample) {
+  engines_[engine].ranks = sample.ranks;
+  for (const probe::RankSample& rank : sample.ranks)
+    step(fleet::ReplicaSampled{engine, rank.rank, rank.running, rank.waiting, rank.kv_usage});
+}
+
+void Brain::engine_good(EngineIndex engine) { step(fleet::ProbeGood{engine}); }
+
+void Brain::engine_bad(EngineIndex engine, bool refused, const std::string& why) {
+  if (fleet_.engine_up(engine)) log_.debug("engine " + engines_of(config_)[engine]->name + ": probe failed: " + why);
+  step(fleet::ProbeBad{engine, refused});
+}
+
+void Brain::cached_tokens_missing(EngineIndex engine) {
+  if (!loop_.is_current()) return loop_.post([this, engine] { cached_tokens_missing(engine); });
+  warn_once(
+      engine,
+      std::string(
+          "answers do not say how many prompt tokens were cached, so all count as computed; start the engine with ") +
+          cached_tokens_flag(engines_[engine].kind));
+}
+
+void Brain::warn_once(EngineIndex engine, const std::string& what) {
+  auto& given = engines_[engine].warnings;
+  if (std::find(given.begin(), given.end(), what) != given.end()) return;
+  given.push_back(what);
+  log_.warning("engine " + engines_of(config_)[engine]->name + ": " + what);
+}
+
+// ---- the picture for the data path ----
+
+void Brain::rebuild_directory() {
+  auto next = std::make_shared<Directory>();
+  for (PoolIndex p = 0; p < config_.pools.size(); ++p)
+    next->pools.push_back({pool_names_[p], config_.pools[p].aliases});
+  const auto configured = engines_of(config_);
+  for (EngineIndex e = 0; e < configured.size(); ++e)
+    next->engines.push_back(
+        {configured[e]->name, configured[e]->url.host + ":" + std::to_string(configured[e]->url.port),
+         configured[e]->url, configured[e]->api_key, engines_[e].model, engines_[e].kind, engine_pools_[e]});
+  const auto replicas = fleet_.replicas(fleet_now());
+  std::vector<std::uint32_t> ranks_of(configured.size(), 0);
+  for (const auto& replica : replicas)
+    if (!replica.retired && replica.rank) ++ranks_of[replica.engine];
+  next->replicas.resize(replicas.size());
+  for (const auto& replica : replicas) {
+    ReplicaEntry& entry = next->replicas[replica.index];
+    entry.engine = replica.engine;
+    const std::string rank = replica.rank ? std::to_string(*replica.rank) : "any";
+    entry.id = pool_names_[replica.pool] + "/" + configured[replica.engine]->name + "/" + rank;
+    if (replica.rank && ranks_of[replica.engine] > 1) entry.steer_to = *replica.rank;
+  }
+  directory_.set(std::move(next));
+}
+
+}  // namespace wg::gateway

@@ -1,0 +1,133 @@
+// The live driver of the fleet: turns socket facts into Events on one loop and carries out its Commands. Everything
+// that decides is behind it. Owner thread: the brain's loop; ask() and tell() may be called on any loop. Invariant: a
+// request that was asked about is ended exactly once, by its Ticket.
+#pragma once
+
+#include <coroutine>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "config/config.h"
+#include "core/ids.h"
+#include "fleet/fleet.h"
+#include "gateway/directory.h"
+#include "net/loop.h"
+#include "probe/engine_sample.h"
+#include "record/request_log.h"
+
+namespace wg::gateway {
+
+// What is known of an engine beside the fleet's own state: for the API, and for warnings that are given once.
+struct EngineInfo {
+  std::string model;
+  probe::EngineKind kind = probe::EngineKind::unknown;
+  std::vector<probe::RankSample> ranks;  // last scrape
+  std::vector<std::string> warnings;     // with the flag that mends them
+  bool kv_capacity_assumed = false;
+  bool found = false;
+};
+
+struct Decision {
+  std::variant<fleet::Dispatch, fleet::Reject> command;
+  const char* rule = "";
+};
+
+class Brain {
+ public:
+  Brain(net::Loop& loop, const config::Config& config, record::Log& log);
+  ~Brain();
+
+  net::Loop& loop() { return loop_; }
+  const DirectoryHolder& directory() const { return directory_; }
+
+  // co_await brain.ask(home, event): the decision on an arrival or a failed attempt. Comes back on `home`.
+  class Ask;
+  Ask ask(net::Loop& home, fleet::Event event, RequestId request);
+  // Any loop; nothing comes back.
+  void tell(fleet::Event event);
+
+  // What collect/ reports. On the brain's loop.
+  void engine_found(EngineIndex engine, const std::string& model, const probe::EngineSample& sample,
+                    std::optional<std::uint32_t> slots);
+  void engine_sampled(EngineIndex engine, const probe::EngineSample& sample);
+  void engine_good(EngineIndex engine);
+  void engine_bad(EngineIndex engine, bool refused, const std::string& why);
+  std::function<void(EngineIndex, Duration)> set_probe_interval;  // set by app before the loop runs
+
+  // Something that a flag of the engine would mend: logged once, shown in the API. On the brain's loop.
+  void warn_once(EngineIndex engine, const std::string& what);
+  // An answer of an engine whose cached tokens nobody measured: warns once. Any loop.
+  void cached_tokens_missing(EngineIndex engine);
+
+  // For the admin API; on the brain's loop.
+  const fleet::Fleet& fleet() const { return fleet_; }
+  const std::vector<EngineInfo>& engines() const { return engines_; }
+  std::uint64_t unsteered_total() const { return unsteered_; }
+  TimePoint fleet_now() const;
+
+ private:
+  struct Waiter {
+    Ask* ask;
+  };
+  void step(const fleet::Event& event);
+  void carry_out(const fleet::Commands& commands);
+  void answer(RequestId request, Decision decision);
+  void note(const fleet::Note& note);
+  void rebuild_directory();
+  PoolIndex pool_for(EngineIndex engine, const std::string& model);
+
+  net::Loop& loop_;
+  const config::Config& config_;
+  record::Log& log_;
+  fleet::Fleet fleet_;
+  DirectoryHolder directory_;
+  std::vector<std::string> pool_names_;
+  std::vector<PoolIndex> engine_pools_;
+  std::vector<EngineInfo> engines_;
+  std::unordered_map<RequestId, Ask*> waiting_;
+  std::uint64_t unsteered_ = 0;
+  const char* last_rule_ = "";
+};
+
+class Brain::Ask {
+ public:
+  Ask(Brain& brain, net::Loop& home, fleet::Event event, RequestId request)
+      : brain_(brain), home_(home), event_(std::move(event)), request_(request) {}
+  bool await_ready();
+  void await_suspend(std::coroutine_handle<> self);
+  Decision await_resume() { return std::move(*decision_); }
+
+ private:
+  friend class Brain;
+  Brain& brain_;
+  net::Loop& home_;
+  fleet::Event event_;
+  RequestId request_;
+  std::coroutine_handle<> self_;
+  std::optional<Decision> decision_;
+};
+
+// The right to have a request in flight. Exactly one for each RequestArrived; when it goes, the request has ended.
+class Ticket {
+ public:
+  Ticket(Brain& brain, RequestId request) : brain_(&brain), request_(request) {}
+  Ticket(Ticket&& other) noexcept
+      : brain_(std::exchange(other.brain_, nullptr)), request_(other.request_), outcome_(other.outcome_) {}
+  Ticket& operator=(Ticket&&) = delete;
+  ~Ticket() {
+    if (brain_) brain_->tell(fleet::Finished{request_, outcome_});
+  }
+  void set_outcome(fleet::Outcome outcome) { outcome_ = outcome; }
+  fleet::Outcome outcome() const { return outcome_; }
+
+ private:
+  Brain* brain_;
+  RequestId request_;
+  fleet::Outcome outcome_ = fleet::Outcome::failed;
+};
+
+}  // namespace wg::gateway

@@ -1,0 +1,42 @@
+// What the data path works with: what all loops share, and what each loop has for itself.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "config/config.h"
+#include "gateway/brain.h"
+#include "net/idle_pool.h"
+#include "net/loop.h"
+#include "record/metrics.h"
+#include "record/request_log.h"
+
+namespace wg::gateway {
+
+class Connection;
+
+// Shared by all loops; outlives them.
+struct Shared {
+  const config::Config& config;
+  Brain& brain;
+  record::Log& log;
+  record::Metrics& metrics;
+  std::atomic<std::uint32_t> connections{0};
+  std::atomic<std::uint64_t> requests{0};  // the source of RequestIds
+  std::atomic<bool> draining{false};
+  std::uint64_t id_seed = 0;  // makes x-request-ids of different runs differ
+};
+
+// One for each I/O loop, used on its thread only.
+struct LoopContext {
+  LoopContext(net::Loop& its_loop, Shared& its_shared);
+
+  net::Loop& loop;
+  Shared& shared;
+  std::vector<std::unique_ptr<net::IdlePool>> idle;  // by EngineIndex
+  std::unordered_set<Connection*> open;              // client connections, for draining
+};
+
+}  // namespace wg::gateway

@@ -1,0 +1,164 @@
+// One request from its first byte to its last: the stages in their order.
+#include "gateway/exchange.h"
+
+#include <algorithm>
+
+#include "core/hash.h"
+#include "gateway/stages.h"
+
+namespace wg::gateway {
+namespace {
+
+bool is_usable_request_id(std::string_view id) {
+  return !id.empty() && id.size() <= 128 &&
+         std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
+std::string new_request_id(Shared& shared, RequestId id) {
+  char text[40];
+  std::snprintf(text, sizeof text, "wg-%016llx%08llx", static_cast<unsigned long long>(mix(shared.id_seed, id)),
+                static_cast<unsigned long long>(id & 0xffffffff));
+  return text;
+}
+
+net::Task<After> end(Exchange& x, Ticket& ticket, fleet::Outcome outcome, After after) {
+  ticket.set_outcome(outcome);
+  account(x, outcome);
+  co_return after;
+}
+
+// The engine's answers that cannot be passed on are over; a busy one is kept in case nobody else can do better.
+net::Task<After> refuse_for_good(Exchange& x, Ticket& ticket, fleet::Reject reject) {
+  const fleet::Outcome outcome =
+      x.dispatch.replica == no_replica ? fleet::Outcome::refused_by_us : fleet::Outcome::failed;
+  const After after =
+      co_await refuse(x, {Fault::upstream, reject.why, reject.status}, reject.status == 503 ? reject.retry_after_s : 0);
+  const After ended = co_await end(x, ticket, outcome, after);
+  co_return ended;
+}
+
+// Decide, forward, try elsewhere, relay: from the arrival in the fleet to the end of the upstream exchange.
+net::Task<After> send(Exchange& x) {
+  Brain& brain = x.shared.brain;
+  Decision decision = co_await brain.ask(x.context.loop, arrival(x), x.id);
+  Ticket ticket(brain, x.id);
+  x.directory = brain.directory().get();
+  SignsOfLife signs(x);
+  x.connection.stream.watch([&x] { x.leave(); });
+  for (;;) {
+    x.record.rule = decision.rule;
+    if (const auto* reject = std::get_if<fleet::Reject>(&decision.command)) {
+      if (reject->pass_upstream_answer && x.upstream && x.upstream_answered) break;
+      x.connection.stream.unwatch();
+      const After after = co_await refuse_for_good(x, ticket, *reject);
+      co_return after;
+    }
+    x.dispatch = std::get<fleet::Dispatch>(decision.command);
+    x.upstream.reset();
+    ++x.record.attempts;
+    const Attempt attempt = co_await forward(x);
+    x.upstream_answered = attempt.answered;
+    if (x.client_gone) {
+      const After after = co_await end(x, ticket, fleet::Outcome::client_gone, After::close);
+      co_return after;
+    }
+    if (!attempt.failure) {
+      x.record.error.clear();
+      break;
+    }
+    x.record.error = attempt.why;
+    if (*attempt.failure != fleet::Failure::stale_connection)
+      x.shared.metrics.count_retry(x.directory->pools[x.pool].name, policy::name_of(*attempt.failure));
+    decision = co_await brain.ask(x.context.loop, fleet::AttemptFailed{x.id, *attempt.failure}, x.id);
+    x.directory = brain.directory().get();
+    if (x.client_gone) {
+      const After after = co_await end(x, ticket, fleet::Outcome::client_gone, After::close);
+      co_return after;
+    }
+  }
+  const fleet::Outcome outcome = co_await relay(x);
+  signs.hold();
+  x.connection.stream.unwatch();
+  if (outcome == fleet::Outcome::ok) release_upstream(x);
+  const bool sound = outcome == fleet::Outcome::ok && x.keep_alive;
+  account(x, outcome);
+  ticket.set_outcome(outcome);
+  x.upstream.reset();  // closing it is what makes the engine stop
+  co_return sound ? After::keep : After::close;
+}
+
+net::Task<After> handle(Exchange& x) {
+  const bool is_local = x.rule.handling != Handling::forward && x.rule.handling != Handling::forward_response;
+  if (is_local && x.rule.handling != Handling::unknown && x.rule.handling != Handling::wrong_method &&
+      !x.head.has_body()) {
+    const After after = co_await answer_locally(x);
+    co_return after;
+  }
+  if (is_local) {
+    const After after = co_await answer_locally(x);
+    account(x, fleet::Outcome::refused_by_us);
+    co_return after;
+  }
+  if (x.head.expects_continue && x.head.has_body()) {
+    const std::vector<std::string_view> interim{"HTTP/1.1 100 Continue\r\n\r\n"};
+    co_await x.connection.stream.write(interim, x.shared.config.timeouts.stream_idle);
+  }
+  Result<void> fine;
+  if (x.head.has_body()) {
+    auto read = co_await read_body(x.connection);
+    if (!read && read.error().fault == Fault::cancelled) co_return After::close;
+    fine = std::move(read);
+  }
+  x.body_read = fine.has_value();
+  if (fine) fine = inspect(x);
+  if (!fine) {
+    const After after = co_await refuse(x, fine.error(), 0);
+    account(x, fleet::Outcome::refused_by_us);
+    co_return after;
+  }
+  x.in_pool = true;
+  const After after = co_await send(x);
+  co_return after;
+}
+
+}  // namespace
+
+Exchange::Exchange(Connection& its_connection, const http::RequestHead& its_head)
+    : connection(its_connection),
+      context(its_connection.context),
+      shared(its_connection.context.shared),
+      head(its_head),
+      rule(rule_for(head.method, head.path(), head.upgrade, shared.config.paths)),
+      shape(dialect::shape_of(rule.api)),
+      arrived(context.loop.now()),
+      directory(shared.brain.directory().get()),
+      id(shared.requests.fetch_add(1, std::memory_order_relaxed) + 1),
+      reader(rule.api),
+      keep_alive(head.keep_alive && !shared.draining) {
+  if (!find_header(head.headers, "anthropic-version").empty()) shape = dialect::Shape::anthropic;
+  const std::string_view given = find_header(head.headers, "x-request-id");
+  request_id = is_usable_request_id(given) ? std::string(given) : new_request_id(shared, id);
+}
+
+void Exchange::leave() {
+  client_gone = true;
+  if (dialling)
+    dialling->cancel();
+  else if (upstream && upstream->stream)
+    upstream->stream.cancel();
+}
+
+net::Task<After> exchange(Connection& connection) {
+  Error error;
+  const HeadRead read = co_await read_head(connection, error);
+  if (read == HeadRead::closed) co_return After::close;
+  if (read == HeadRead::failed) {
+    const After after = co_await refuse_unparsed(connection, error);
+    co_return after;
+  }
+  Exchange x(connection, connection.parser.head());
+  const After after = co_await handle(x);
+  co_return after;
+}
+
+}  // namespace wg::gateway

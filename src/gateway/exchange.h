@@ -1,0 +1,94 @@
+// One request on its way through the gateway, and the stages it passes, in this order (docs/life-of-a-request.md):
+//   read -> paths/local -> inspect -> decide (brain) -> forward -> relay -> account
+// Everything that a stage finds out is put here. Lives in exchange()'s coroutine, on the client's loop.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/bytes.h"
+#include "dialect/answer.h"
+#include "dialect/body.h"
+#include "dialect/edit.h"
+#include "dialect/session.h"
+#include "gateway/connection.h"
+#include "gateway/paths.h"
+#include "http/sse.h"
+#include "net/dial.h"
+#include "record/request_log.h"
+
+namespace wg::gateway {
+
+// What becomes of the client's connection after an answer.
+enum class After { keep, close };
+
+// An engine's answer as far as it has been read: its head, and the decoded bytes of its body that were held back.
+struct Upstream {
+  explicit Upstream(const http::Limits& limits) : parser(limits) {}
+
+  net::Stream stream;
+  http::ResponseParser parser;
+  Bytes buffer;               // what one read brought
+  std::string_view unparsed;  // the rest of it
+  Bytes held;                 // body bytes read but not passed on
+  EngineIndex engine = 0;
+  bool reused = false;     // a kept connection: it may have been closed under us
+  bool complete = false;   // the whole message was read
+  bool is_stream = false;  // SSE that we look into
+};
+
+class SignsOfLife;
+
+struct Exchange {
+  Exchange(Connection& its_connection, const http::RequestHead& its_head);
+
+  Connection& connection;
+  LoopContext& context;
+  Shared& shared;
+  const http::RequestHead& head;
+  PathRule rule;
+  dialect::Shape shape;
+  TimePoint arrived;
+
+  // inspect
+  std::shared_ptr<const Directory> directory;
+  dialect::BodyFacts facts;
+  dialect::Session session;
+  PoolIndex pool = 0;
+  RequestId id = 0;
+  std::string request_id;
+
+  // decide and forward
+  fleet::Dispatch dispatch;
+  dialect::Splices edits;
+  bool added_include_usage = false;
+  std::optional<Upstream> upstream;
+  TimePoint dispatched{};
+  net::Dial* dialling = nullptr;  // what a client that leaves must interrupt
+  bool client_gone = false;
+  SignsOfLife* signs = nullptr;  // while the client may have to be kept company
+
+  // relay
+  dialect::AnswerReader reader;
+  http::SseScanner scanner;
+  bool committed = false;  // a response head is out
+  bool chunked = false;    // ... and its body goes in chunks
+  bool keep_alive = true;
+  std::optional<TimePoint> first_content;
+  std::uint64_t bytes_out = 0;
+  int status = 0;
+  bool response_told = false;
+  bool body_read = false;
+  bool in_pool = false;            // x.pool was found out
+  bool upstream_answered = false;  // x.upstream holds an answer that may be passed on
+
+  record::RequestRecord record;
+
+  const ReplicaEntry& replica() const { return directory->replicas[dispatch.replica]; }
+  const EngineEntry& engine() const { return directory->engines[replica().engine]; }
+  void leave();  // the client has gone: interrupts whatever is pending upstream
+};
+
+}  // namespace wg::gateway
