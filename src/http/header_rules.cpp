@@ -1,5 +1,6 @@
 #include "http/header_rules.h"
 
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -9,8 +10,28 @@ namespace wg::http {
 
 namespace {
 
+// Names in lower case. Every header is looked up in several tables, and its length alone rules most of them out.
+template <std::size_t N>
+struct NameTable {
+  std::array<std::string_view, N> names;
+  std::uint64_t sizes = 0;
+
+  template <class... Names>
+  constexpr explicit NameTable(Names... all) : names{all...} {
+    for (const std::string_view name : names) sizes |= std::uint64_t{1} << name.size();
+  }
+  bool has(std::string_view name) const {
+    if (name.size() > 63 || (sizes >> name.size() & 1) == 0) return false;
+    for (const std::string_view entry : names)
+      if (equals_ignoring_case(entry, name)) return true;
+    return false;
+  }
+};
+template <class... Names>
+NameTable(Names...) -> NameTable<sizeof...(Names)>;
+
 // Fields of one connection, never of the message (RFC 9110 7.6.1), besides those that begin with `proxy-`.
-constexpr std::string_view hop_by_hop[] = {
+constexpr NameTable hop_by_hop{
     "connection",
     "keep-alive",
     "te",
@@ -23,7 +44,7 @@ constexpr std::string_view hop_by_hop[] = {
 
 // Fields by which a client could choose the replica or jump the queue; only the gateway decides that. Absent on
 // purpose: x-smg-routing-key and the session ids, which say who asks, and x-request-id, which only names the request.
-constexpr std::string_view steering[] = {
+constexpr NameTable steering{
     "x-data-parallel-rank",            // vLLM and SGLang: the rank that serves the request
     "x-vllm-priority",                 // vLLM: place in the queue
     "x-smg-target-worker",             // SGLang's gateway in front of an engine: the worker
@@ -32,21 +53,17 @@ constexpr std::string_view steering[] = {
     "x-prefiller-host-port",           // llm-d's sidecar in front of an engine: any host that is to prefill
 };
 
-// What a head may only say once, and where write_* says it.
-constexpr std::string_view framing[] = {"connection", "content-length", "transfer-encoding", "keep-alive"};
+constexpr NameTable rewritten{"host", "content-length", "expect"};  // of requests
+constexpr NameTable credentials{"authorization", "x-api-key"};
 
-template <std::size_t N>
-bool is_in(const std::string_view (&table)[N], std::string_view name) {
-  for (const std::string_view entry : table)
-    if (equals_ignoring_case(entry, name)) return true;
-  return false;
-}
+// What a head may only say once, and where write_* says it.
+constexpr NameTable framing{"connection", "content-length", "transfer-encoding", "keep-alive"};
 
 bool begins_with(std::string_view name, std::string_view prefix) {
   return name.size() >= prefix.size() && equals_ignoring_case(name.substr(0, prefix.size()), prefix);
 }
 
-bool is_hop_by_hop(std::string_view name) { return is_in(hop_by_hop, name) || begins_with(name, "proxy-"); }
+bool is_hop_by_hop(std::string_view name) { return hop_by_hop.has(name) || begins_with(name, "proxy-"); }
 
 // Further names that Connection lists. Mostly none, so mostly nothing is allocated.
 std::vector<std::string_view> named_by_connection(Headers headers) {
@@ -75,6 +92,14 @@ void append_sanitised(std::string& out, std::string_view value) {
   for (const char c : value) out.push_back(is_control(c) ? ' ' : c);
 }
 
+// A target may hold no space either; `*` is about the server, not about a path on it.
+void append_target(std::string& out, std::string_view base_path, std::string_view target) {
+  if (target.starts_with('/'))
+    for (const char c : base_path)
+      if (c > ' ' && c < 0x7f) out.push_back(c);
+  out.append(target);
+}
+
 void append_own(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ");
   append_sanitised(out, value);
@@ -89,7 +114,7 @@ void append_number(std::string& out, std::string_view name, std::uint64_t value)
 
 void append_added(std::string& out, Headers added) {
   for (const Header& header : added)
-    if (is_token(header.name) && !is_in(framing, header.name)) append_own(out, header.name, header.value);
+    if (is_token(header.name) && !framing.has(header.name)) append_own(out, header.name, header.value);
 }
 
 void append_status_line(std::string& out, int status, std::string_view reason) {
@@ -122,17 +147,16 @@ void append_framing(std::string& out, int status, const ClientHead& client) {
 }  // namespace
 
 void write_request_head(std::string& out, const RequestHead& client, const UpstreamHead& upstream) {
-  out.append(client.method).append(" ").append(upstream.base_path).append(client.target).append(" HTTP/1.1\r\n");
+  out.append(client.method).append(" ");
+  append_target(out, upstream.base_path, client.target);
+  out.append(" HTTP/1.1\r\n");
   append_own(out, "Host", upstream.host);
   const std::vector<std::string_view> named = named_by_connection(client.headers);
   const bool own_credential = !upstream.credential.empty();
   bool has_request_id = false;
   for (const auto& [name, value] : client.headers) {
-    if (equals_ignoring_case(name, "host") || equals_ignoring_case(name, "content-length") ||
-        equals_ignoring_case(name, "expect") || is_hop_by_hop(name) || is_in(steering, name) || contains(named, name))
-      continue;
-    if (own_credential && (equals_ignoring_case(name, "authorization") || equals_ignoring_case(name, "x-api-key")))
-      continue;
+    if (rewritten.has(name) || is_hop_by_hop(name) || steering.has(name) || contains(named, name)) continue;
+    if (own_credential && credentials.has(name)) continue;
     has_request_id = has_request_id || equals_ignoring_case(name, "x-request-id");
     append_field(out, name, value);
   }
@@ -171,93 +195,6 @@ void write_answer(std::string& out, int status, std::string_view content_type, s
   // Said also when it is the default, for clients of HTTP/1.0.
   out.append(keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n");
   if (with_body && !head_only) out.append(body);
-}
-
-std::string_view reason_phrase(int status) {
-  switch (status) {
-    case 100:
-      return "Continue";
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 206:
-      return "Partial Content";
-    case 301:
-      return "Moved Permanently";
-    case 302:
-      return "Found";
-    case 303:
-      return "See Other";
-    case 304:
-      return "Not Modified";
-    case 307:
-      return "Temporary Redirect";
-    case 308:
-      return "Permanent Redirect";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 406:
-      return "Not Acceptable";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 410:
-      return "Gone";
-    case 411:
-      return "Length Required";
-    case 413:
-      return "Content Too Large";
-    case 414:
-      return "URI Too Long";
-    case 415:
-      return "Unsupported Media Type";
-    case 417:
-      return "Expectation Failed";
-    case 421:
-      return "Misdirected Request";
-    case 422:
-      return "Unprocessable Content";
-    case 425:
-      return "Too Early";
-    case 426:
-      return "Upgrade Required";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 499:
-      return "Client Closed Request";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    case 505:
-      return "HTTP Version Not Supported";
-    case 529:
-      return "Overloaded";
-    default:
-      return "Unknown";
-  }
 }
 
 }  // namespace wg::http

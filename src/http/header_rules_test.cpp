@@ -97,6 +97,22 @@ TEST(RequestHeaders, WhatIsAdded) {
   EXPECT_EQ(upstream("", to), "Content-Length: 0\r\n\r\n");
 }
 
+TEST(RequestHeaders, BasePathStandsBeforeTheTarget) {
+  const auto start = [](std::string_view method, std::string_view target, std::string_view base_path) {
+    RequestHead client;
+    client.method = method;
+    client.target = target;
+    UpstreamHead to;
+    to.base_path = base_path;
+    std::string out;
+    write_request_head(out, client, to);
+    return out.substr(0, out.find("\r\n"));
+  };
+  EXPECT_EQ(start("POST", "/v1/messages?a=b", "/engine"), "POST /engine/v1/messages?a=b HTTP/1.1");
+  EXPECT_EQ(start("POST", "/v1/messages", "/a b\r\nX: 1"), "POST /abX:1/v1/messages HTTP/1.1");
+  EXPECT_EQ(start("OPTIONS", "*", "/engine"), "OPTIONS * HTTP/1.1");
+}
+
 TEST(RequestHeaders, NoLineBreakGetsIn) {
   UpstreamHead to;
   to.credential = "a\r\nX-Evil: 1";

@@ -181,7 +181,6 @@ TEST(RequestStrictness, Chunks) { expect_refused(chunk_table); }
 TEST(RequestStrictness, ErrorSaysWhatAndWhere) {
   EXPECT_EQ(read_requests(get("/", "Host: x\r\nAccept: a\r\n b\r\n")).what,
             "header 2 (Accept): continues on the next line, which HTTP/1.1 no longer allows");
-  EXPECT_EQ(read_requests(get("/", "Host: x\r\nA B: c\r\n")).what.substr(0, 4), "head");
   EXPECT_EQ(read_requests(post("Transfer-Encoding: gzip, chunked\r\n")).what,
             "Transfer-Encoding must be exactly `chunked`, not `gzip, chunked`");
   EXPECT_EQ(read_requests("GET / HTTP/1.1\r\nHost: x\r\nA: b\x01\r\n\r\n").what,
