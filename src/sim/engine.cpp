@@ -23,7 +23,7 @@ struct Engine::Live {
   FinishReason ends_with;
   TimePoint arrival, admitted;
   std::uint32_t generated = 0;
-  std::int64_t computed = 0;  // tokens with KV, the planned step's included
+  std::int64_t computed = 0;  // tokens with KV, the planned step's included; set anew at each admission
   std::int64_t cached = 0;    // of the first prefill
   std::vector<BlockId> blocks;
   std::size_t entered = 0;  // of those, in the cache's index
@@ -124,10 +124,7 @@ bool Engine::plan_waiting(TimePoint now) {
   const auto cached = static_cast<std::int64_t>(hits_.size() * settings_.block_size);
   const auto tokens = static_cast<std::uint32_t>(std::min<std::int64_t>(live.size() - cached, budget_));
   live.computed = cached;
-  if (!give_blocks(live, hits_, tokens, settings_.reserve_full_isl)) {
-    live.computed = 0;
-    return false;
-  }
+  if (!give_blocks(live, hits_, tokens, settings_.reserve_full_isl)) return false;
   waiting_.pop_front();
   running_.push_back(&live);
   if (!live.was_admitted) {  // a preempted request's second lookup is not counted
@@ -182,7 +179,6 @@ void Engine::preempt_last() {
   Live& victim = *running_.back();
   running_.pop_back();
   give_up(victim);
-  victim.computed = 0;
   waiting_.push_front(&victim);
   ++counters_.preemptions;
   preempted_ = true;

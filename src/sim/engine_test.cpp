@@ -219,6 +219,7 @@ TEST(Engine, WhoCannotGetABlockSendsTheLastBack) {
   EXPECT_EQ(engine.counters().prefix_hits, 0u);
   EXPECT_EQ(engine.counters().prompt_tokens, 18u);
   EXPECT_EQ(engine.counters().generation_tokens, 10u);
+  EXPECT_EQ(engine.counters().blocks_stored, 3u + 3 + 1) << "the block lost in between is stored again";
 }
 
 TEST(Engine, NobodyIsAdmittedInAStepThatPreempted) {
@@ -230,6 +231,25 @@ TEST(Engine, NobodyIsAdmittedInAStepThatPreempted) {
   EXPECT_THAT(ids(step(engine)), ElementsAre(1)) << "2 goes back, and 3 must not come in";
   EXPECT_EQ(engine.waiting(), 2u);
   EXPECT_EQ(engine.counters().preemptions, 1u);
+}
+
+// Only without full reservation could the preempted itself come back in the same step: its chunk is smaller than it
+// was.
+TEST(Engine, NotEvenThePreemptedIsAdmittedInThatStep) {
+  EngineSettings settings = small();
+  settings.max_num_batched_tokens = 4;
+  settings.reserve_full_isl = false;
+  Engine engine(settings);
+  ASSERT_TRUE(engine.submit(request(1, 1, 8, 9)));
+  ASSERT_TRUE(engine.submit(request(2, 2, 10, 5)));
+  for (int i = 0; i < 4; ++i) step(engine);  // the first has 10 tokens in 3 blocks, the second 6 in 2
+  ASSERT_EQ(engine.running(), 2u);
+  ASSERT_EQ(engine.cache().free(), 0u);
+  EXPECT_THAT(ids(step(engine)), ElementsAre(1));
+  EXPECT_EQ(engine.counters().preemptions, 1u);
+  EXPECT_EQ(engine.running(), 1u);
+  step(engine);
+  EXPECT_EQ(engine.running(), 2u) << "one step later it may";
 }
 
 TEST(Engine, ThePreemptedGoesToTheFrontOfTheLine) {

@@ -111,7 +111,7 @@ class Vllm:
         while not what(now := self.metrics()):
             if time.monotonic() > until:
                 sys.exit(f'vLLM did not come into the expected state: {now["num_requests_running"]} running, '
-                         f'{now["num_requests_waiting"]} waiting (is the plug too short for this machine?)')
+                         f'{now["num_requests_waiting"]} waiting (was the plug over too soon?)')
             time.sleep(0.002)
         return now
 
@@ -185,7 +185,7 @@ def crowd(comparison, a, rng, number):
     vllm, block = comparison.vllm, a.block_size
     usable = a.blocks - 1
     plug = usable // 4
-    asked = [(plug * block - 5, a.plug_tokens), ((usable - plug + 1) * block, rng.randrange(1, 4 * block))]
+    asked = [(plug * block - 5, a.max_model_len - plug * block), ((usable - plug + 1) * block, rng.randrange(1, 4 * block))]
     for _ in range(a.followers - 1):
         asked.append((rng.randrange(2, usable // 4) * block + rng.randrange(block), rng.randrange(2 * block, 8 * block)))
     head = [rng.randrange(100, 40000) for _ in range(4 * block)]
@@ -194,7 +194,10 @@ def crowd(comparison, a, rng, number):
     answers = [None] * len(asked)
 
     def ask(i):
-        answers[i] = vllm.complete(*asked[i])
+        try:
+            answers[i] = vllm.complete(*asked[i])
+        except urllib.error.HTTPError as error:
+            print(f'crowd {number}: request {i}: {error.code} {error.read().decode()[:300]}', flush=True)
 
     threads = []
     for i in range(len(asked)):
@@ -246,7 +249,6 @@ def arguments():
     p.add_argument('--requests', type=int, default=100)
     p.add_argument('--crowds', type=int, default=4)
     p.add_argument('--followers', type=int, default=6)
-    p.add_argument('--plug-tokens', type=int, default=1000, help='how long the plug of a crowd talks')
     p.add_argument('--seed', type=int, default=1)
     a = p.parse_args()
     if bool(a.vllm) != bool(a.model):
