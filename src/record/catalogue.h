@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 9> routes{"placed",    "sticky",  
 inline constexpr std::array<std::string_view, 8> outcomes{
     "ok", "client_gone", "died_mid_stream", "engine_aborted", "failed", "refused", "none", "other"};
 inline constexpr std::array<std::string_view, 8> retry_reasons{
-    "refused", "reset_before_head", "stale_connection", "busy", "engine_dead", "timed_out", "none", "other"};
+    "refused", "reset", "stale_connection", "busy", "engine_dead", "timed_out", "none", "other"};
 inline constexpr std::array<std::string_view, 6> status_classes{"1xx", "2xx", "3xx", "4xx", "5xx", "none"};
 inline constexpr std::array<std::string_view, 3> prompt_kinds{"cached", "computed", "unmeasured"};
 inline constexpr std::array<std::string_view, 2> replica_prompt_kinds{"cached", "computed"};

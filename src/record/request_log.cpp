@@ -2,13 +2,16 @@
 
 #include <pthread.h>
 #include <spdlog/async_logger.h>
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/details/thread_pool.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 
+#include <atomic>
 #include <csignal>
 #include <stdexcept>
 
-#include "record/line_sink.h"
+#include "record/line_writer.h"
 #include "record/request_line.h"
 
 namespace wg::record {
@@ -36,13 +39,6 @@ std::unique_ptr<spdlog::formatter> formatter_of(LineForm form) {
   return std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc, "\n");
 }
 
-std::string loss_notice(LineForm form) {
-  std::string line;
-  append_message(
-      line, "log lines were lost: the queue or the disk was full; warmgate_log_lines_dropped_total counts them", form);
-  return line;
-}
-
 // Signals are for the main thread; and a reader that hangs up must not end the process.
 void block_signals() {
   sigset_t all;
@@ -50,7 +46,46 @@ void block_signals() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-std::uint64_t overruns(void* pool) { return static_cast<spdlog::details::thread_pool*>(pool)->overrun_counter(); }
+using ThreadPool = spdlog::details::thread_pool;
+
+// On the log thread: from spdlog to the writer. What is lost is counted, and told once in the log itself, as soon as
+// something can be written there again.
+class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  Sink(const std::string& path, LineForm form) : writer_(path) {
+    set_formatter_(formatter_of(form));
+    append_message(notice_,
+                   "log lines were lost: the queue or the disk was full; warmgate_log_lines_dropped_total counts them",
+                   form);
+  }
+
+  std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  void count_lost() { lost_.fetch_add(1, std::memory_order_relaxed); }
+
+  // The queue in front drops lines too. Called once, before the first line; the pool outlives its thread.
+  void watch(ThreadPool* queue) { queue_ = queue; }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (!write(message)) return count_lost();
+    if (told_ || (lost() == 0 && queue_->overrun_counter() == 0)) return;
+    told_ = write(spdlog::details::log_msg("", spdlog::level::warn, notice_));
+  }
+  void flush_() override {}
+
+ private:
+  bool write(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    return writer_.write(std::string_view(line.data(), line.size()));
+  }
+
+  LineWriter writer_;
+  std::string notice_;
+  bool told_ = false;
+  ThreadPool* queue_ = nullptr;
+  std::atomic<std::uint64_t> lost_{0};
+};
 
 }  // namespace
 
@@ -59,14 +94,13 @@ std::uint64_t overruns(void* pool) { return static_cast<spdlog::details::thread_
 struct Log::State {
   explicit State(const LogOptions& options)
       : form(form_named(options.format)),
-        sink(std::make_shared<LineSink>(options.file, loss_notice(form))),
-        pool(std::make_shared<spdlog::details::thread_pool>(queued_lines, 1, block_signals)),
+        sink(std::make_shared<Sink>(options.file, form)),
+        pool(std::make_shared<ThreadPool>(queued_lines, 1, block_signals)),
         logger(std::make_shared<spdlog::async_logger>("", sink, pool, spdlog::async_overflow_policy::overrun_oldest)) {
-    sink->set_formatter(formatter_of(form));
-    sink->watch(overruns, pool.get());
+    sink->watch(pool.get());
     logger->set_level(level_named(options.level));
     logger->flush_on(spdlog::level::off);
-    logger->set_error_handler([counter = sink](const std::string&) { counter->count_lost(); });
+    logger->set_error_handler([counter = sink.get()](const std::string&) { counter->count_lost(); });
   }
 
   template <class Append>
@@ -83,9 +117,9 @@ struct Log::State {
   }
 
   LineForm form;
-  std::shared_ptr<LineSink> sink;                      // also held by the logger and its queued lines
-  std::shared_ptr<spdlog::details::thread_pool> pool;  // the logger knows it weakly; its end writes what is queued
-  std::shared_ptr<spdlog::async_logger> logger;        // also held by its queued lines
+  std::shared_ptr<Sink> sink;                    // also held by the logger and its queued lines
+  std::shared_ptr<ThreadPool> pool;              // the logger knows it weakly; its end writes what is queued
+  std::shared_ptr<spdlog::async_logger> logger;  // also held by its queued lines
 };
 
 Log::Log(const LogOptions& options) : state_(std::make_unique<State>(options)) {}
@@ -99,6 +133,6 @@ void Log::info(std::string_view message) { state_->message(spdlog::level::info, 
 void Log::warning(std::string_view message) { state_->message(spdlog::level::warn, message); }
 void Log::error(std::string_view message) { state_->message(spdlog::level::err, message); }
 
-std::uint64_t Log::dropped() const { return state_->sink->lost() + overruns(state_->pool.get()); }
+std::uint64_t Log::dropped() const { return state_->sink->lost() + state_->pool->overrun_counter(); }
 
 }  // namespace wg::record

@@ -1,5 +1,6 @@
 #include "record/scraped.h"
 
+#include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
 #include <sstream>

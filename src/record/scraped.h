@@ -2,12 +2,14 @@
 // scrapes, so a replica that is gone leaves no series behind. Any thread.
 #pragma once
 
-#include <prometheus/metric_family.h>
-
 #include <string>
 #include <vector>
 
 #include "record/metrics.h"
+
+namespace prometheus {
+struct MetricFamily;
+}
 
 namespace wg::record {
 

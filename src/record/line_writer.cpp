@@ -1,0 +1,70 @@
+#include "record/line_writer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+namespace wg::record {
+namespace {
+
+constexpr int reader_patience_ms = 1'000;
+
+// Not blocking: opening a pipe without a reader is an error rather than a wait, and so is writing to a full one.
+int open_log(const std::string& path) {
+  if (path.empty()) return STDERR_FILENO;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+  if (fd < 0) throw std::runtime_error("cannot open log file " + path + ": " + std::generic_category().message(errno));
+  return fd;
+}
+
+}  // namespace
+
+LineWriter::LineWriter(const std::string& path) : path_(path), fd_(open_log(path)) {}
+
+LineWriter::~LineWriter() {
+  if (fd_ != STDERR_FILENO) ::close(fd_);
+}
+
+bool LineWriter::write(std::string_view line) {
+  std::string mended;
+  if (torn_) line = mended.append("\n").append(line);
+  for (bool begun = false; !line.empty();) {
+    const bool ready = writable();
+    const ssize_t written = ready ? ::write(fd_, line.data(), line.size()) : 0;
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      if (ready) failed(written < 0 ? errno : ENOSPC);
+      torn_ = torn_ || begun;
+      return false;
+    }
+    begun = true;
+    line.remove_prefix(static_cast<std::size_t>(written));
+  }
+  torn_ = false;
+  return true;
+}
+
+// An error counts as writable: it shows again, with its reason, when writing.
+bool LineWriter::writable() {
+  pollfd entry{fd_, POLLOUT, 0};
+  const int ready = ::poll(&entry, 1, stuck_ ? 0 : reader_patience_ms);
+  stuck_ = ready == 0;
+  if (stuck_) failed(EAGAIN);
+  return !stuck_;
+}
+
+void LineWriter::failed(int error) {
+  if (told_ || fd_ == STDERR_FILENO) return;
+  told_ = true;
+  pollfd entry{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&entry, 1, 0) != 1) return;
+  const std::string notice = "warmgate: log file " + path_ + ": " + std::generic_category().message(error) +
+                             "; lines are lost (warmgate_log_lines_dropped_total counts them)\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, notice.data(), notice.size());
+}
+
+}  // namespace wg::record
