@@ -2,8 +2,10 @@
 #include <rapidcheck.h>
 
 #include <map>
+#include <set>
 
 #include "core/rng.h"
+#include "fleet/digest.h"
 #include "fleet/test_driver.h"
 
 namespace wg::fleet {
@@ -226,6 +228,18 @@ TEST(Digest, TellsDifferentRunsApart) {
   c.turn(1);
   EXPECT_EQ(a.fleet.digest(), b.fleet.digest());
   EXPECT_NE(a.fleet.digest(), c.fleet.digest());
+}
+
+TEST(Digest, DependsOnEveryFigureOfEveryCandidate) {
+  const auto digest_of = [](const policy::Candidate& candidate) {
+    Note note;
+    note.candidates = {candidate, {}};
+    return mixed(0, note);
+  };
+  const policy::Candidate base{1, 2, 3, 4};
+  std::set<std::uint64_t> seen{digest_of(base)};
+  for (const policy::Candidate& other : {policy::Candidate{2, 2, 3, 4}, {1, 2.25, 3, 4}, {1, 2, -1, 4}, {1, 2, 3, 5}})
+    EXPECT_TRUE(seen.insert(digest_of(other)).second);
 }
 
 }  // namespace wg::fleet

@@ -14,6 +14,7 @@ Decision off(std::span<const ReplicaView> pool, std::uint64_t start) {
   Decision decision;
   decision.route = Route::off;
   decision.rule = "off: vLLM's formula over scraped counts";
+  decision.candidates.reserve(pool.size());
   double lowest = 0;
   for (std::size_t i = 0; i < pool.size(); ++i) {
     const ReplicaView& view = pool[(start + i) % pool.size()];

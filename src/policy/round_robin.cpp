@@ -5,6 +5,7 @@ namespace wg::policy {
 Decision round_robin(std::span<const ReplicaView> pool, ReplicaIndex last) {
   Decision decision;
   decision.rule = "round-robin: next in turn";
+  decision.candidates.reserve(pool.size());
   ReplicaIndex next = no_replica, first = no_replica;  // the smallest index after `last`, and the smallest of all
   for (const ReplicaView& view : pool) {
     if (!view.up) continue;
