@@ -20,4 +20,6 @@ find_path(LLHTTP_SOURCES llhttp.c PATHS /usr/share/llhttp REQUIRED)
 find_path(LLHTTP_HEADERS llhttp.h PATHS /usr/share/include/llhttp /usr/include/llhttp REQUIRED)
 add_library(warmgate_llhttp STATIC ${LLHTTP_SOURCES}/llhttp.c ${LLHTTP_SOURCES}/api.c ${LLHTTP_SOURCES}/http.c)
 target_include_directories(warmgate_llhttp SYSTEM PUBLIC ${LLHTTP_HEADERS})
+# Debian's header leaves strict mode off, which lets through what other parsers read differently.
+target_compile_definitions(warmgate_llhttp PUBLIC LLHTTP_STRICT_MODE=1)
 target_compile_options(warmgate_llhttp PRIVATE -w -O2)

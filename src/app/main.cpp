@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   CLI::App app(
       "warmgate keeps every conversation on the replica that has its cache.\n"
       "\n"
+      "examples:\n"
       "  warmgate serve --engine http://127.0.0.1:8000     a gateway in front of one vLLM with all its ranks\n"
       "  warmgate serve --config warmgate.yaml             the same from a file\n"
       "  warmgate check warmgate.yaml                      says what is wrong with the file",

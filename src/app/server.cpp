@@ -5,6 +5,7 @@
 #include <atomic>
 #include <iostream>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "collect/poller.h"
@@ -15,6 +16,9 @@
 
 namespace wg::app {
 namespace {
+
+// An engine that does not answer its first questions must not keep the others from their work.
+constexpr Duration open_at_the_latest = std::chrono::seconds(3);
 
 // Each stream needs two descriptors; the soft limit is often 1,024.
 void raise_descriptor_limit() {
@@ -48,7 +52,8 @@ class Server {
         lanes_(std::max(1u, config.threads)),
         brain_(lanes_[0].loop, config, log_),
         shared_{config, brain_, log_, metrics_},
-        watchdog_(lanes_[0].loop, [this] { check_drained(); }) {
+        watchdog_(lanes_[0].loop, [this] { check_drained(); }),
+        opening_(lanes_[0].loop, [this] { open(); }) {
     bug_log = &log_;
     bug_sink = log_bug;
   }
@@ -60,6 +65,8 @@ class Server {
  private:
   Result<void> listen();
   void start_pollers();
+  void first_look_over(EngineIndex engine);
+  void open();
   void on_signal();
   void check_drained();
   void finish(int status);
@@ -73,7 +80,9 @@ class Server {
   std::vector<std::unique_ptr<collect::Poller>> pollers_;
   std::unique_ptr<console::Admin> admin_;
   std::unique_ptr<net::Signals> signals_;
-  net::Timer watchdog_;
+  net::Timer watchdog_, opening_;
+  std::set<EngineIndex> unseen_;  // engines whose first look is not over
+  bool is_open_ = false;
   TimePoint drain_until_{};
   int status_ = 0;
 };
@@ -103,9 +112,16 @@ void Server::start_pollers() {
         brain_.engine_found(index, model, sample, slots);
       };
       reports.sampled = [this, index](const probe::EngineSample& sample) { brain_.engine_sampled(index, sample); };
-      reports.good = [this, index] { brain_.engine_good(index); };
-      reports.bad = [this, index](bool refused, const std::string& why) { brain_.engine_bad(index, refused, why); };
+      reports.good = [this, index] {
+        brain_.engine_good(index);
+        first_look_over(index);
+      };
+      reports.bad = [this, index](bool refused, const std::string& why) {
+        brain_.engine_bad(index, refused, why);
+        first_look_over(index);
+      };
       reports.warning = [this, index](const std::string& what) { brain_.warn_once(index, what); };
+      unseen_.insert(index);
       pollers_.push_back(std::make_unique<collect::Poller>(lanes_[0].loop, engine, pool.model, std::move(reports)));
     }
   brain_.set_probe_interval = [this](EngineIndex engine, Duration interval) {
@@ -118,19 +134,33 @@ Result<void> Server::start() {
   raise_descriptor_limit();
   shared_.id_seed = std::random_device()() * 0x100000001ull;
   if (auto listening = listen(); !listening) return listening;
-  start_pollers();
-  for (Lane& lane : lanes_)
-    lane.listener->start(
-        [context = lane.context.get()](net::Stream stream) { net::spawn(gateway::serve(*context, std::move(stream))); },
-        [this](std::string_view what) { log_.warning(what); });
-  admin_->start();
   signals_ = std::make_unique<net::Signals>(lanes_[0].loop, [this](int) { on_signal(); });
+  start_pollers();
+  opening_.set(open_at_the_latest);
+  return {};
+}
+
+// The first requests would be refused for want of replicas if they came before every engine has been looked at.
+void Server::first_look_over(EngineIndex engine) {
+  unseen_.erase(engine);
+  if (unseen_.empty() && !is_open_) open();
+}
+
+void Server::open() {
+  is_open_ = true;
+  opening_.cancel();
+  for (Lane& lane : lanes_)
+    lane.loop.post([this, &lane] {
+      lane.listener->start([context = lane.context.get()](
+                               net::Stream stream) { net::spawn(gateway::serve(*context, std::move(stream))); },
+                           [this](std::string_view what) { log_.warning(what); });
+    });
+  admin_->start();
   const auto url = [](const config::Address& address, std::uint16_t port) {
     return "http://" + config::Address{address.host, port}.text();
   };
   std::cout << "listening on " << url(config_.listen, lanes_[0].listener->port()) << " admin "
             << url(config_.admin, admin_->port()) << std::endl;
-  return {};
 }
 
 int Server::run() {

@@ -25,9 +25,22 @@ json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json();
 }
 
+// Retired rows until their last request has ended; the row without a rank once a request was left to its engine.
+bool is_shown(const fleet::ReplicaState& replica) {
+  if (replica.retired) return replica.in_flight > 0;
+  return replica.rank || replica.requests > 0;
+}
+
 json turns_of(const fleet::ReplicaState::Turns& turns) {
   return {{"placed", turns.placed}, {"sticky", turns.sticky}, {"spilled", turns.spilled},
           {"moved", turns.moved},   {"off", turns.off},       {"unsteered", turns.unsteered}};
+}
+
+bool configured_kv_tokens(const Shared& shared, EngineIndex index) {
+  for (const auto& pool : shared.config.pools)
+    for (const auto& engine : pool.engines)
+      if (index-- == 0) return engine.kv_tokens.has_value();
+  return false;
 }
 
 json replica_row(const Shared& shared, const gateway::Directory& directory, const fleet::ReplicaState& replica) {
@@ -57,10 +70,39 @@ json replica_row(const Shared& shared, const gateway::Directory& directory, cons
   row["prefix_queries"] = row["prefix_hits"] = nullptr;
   for (const probe::RankSample& sample : info.ranks)
     if (replica.rank == sample.rank) {
+      if (sample.kv_capacity && !configured_kv_tokens(shared, replica.engine))
+        row["kv_tokens"] = sample.kv_capacity->count;
       row["prefix_queries"] = sample.prefix_queries;
       row["prefix_hits"] = sample.prefix_hits;
     }
   return row;
+}
+
+// An engine that has not answered yet: what it is made of is not known, but it must not be missing from the list.
+json unknown_row(const gateway::Directory& directory, EngineIndex index) {
+  const gateway::EngineEntry& engine = directory.engines[index];
+  const std::string& pool = directory.pools[engine.pool].name;
+  fleet::ReplicaState::Turns none;
+  return {{"pool", pool},
+          {"id", pool + "/" + engine.name + "/any"},
+          {"url", engine.url.text()},
+          {"rank", nullptr},
+          {"healthy", false},
+          {"in_flight", 0},
+          {"queued", 0},
+          {"requests", 0},
+          {"turns", turns_of(none)},
+          {"active_sessions", 0},
+          {"running", 0},
+          {"waiting", 0},
+          {"kv_usage", nullptr},
+          {"kv_tokens", nullptr},
+          {"kv_tokens_assumed", false},
+          {"prompt_tokens", {{"cached", 0}, {"computed", 0}, {"unmeasured", 0}}},
+          {"output_tokens", 0},
+          {"retired", false},
+          {"prefix_queries", nullptr},
+          {"prefix_hits", nullptr}};
 }
 
 json engine_row(const Shared& shared, const gateway::Directory& directory, EngineIndex index) {
@@ -76,8 +118,11 @@ ApiAnswer replicas(Shared& shared) {
   const auto directory = shared.brain.directory().get();
   json rows = json::array(), engines = json::array();
   for (const auto& replica : shared.brain.fleet().replicas(shared.brain.fleet_now()))
-    if (!replica.retired || replica.in_flight > 0) rows.push_back(replica_row(shared, *directory, replica));
-  for (EngineIndex e = 0; e < directory->engines.size(); ++e) engines.push_back(engine_row(shared, *directory, e));
+    if (is_shown(replica)) rows.push_back(replica_row(shared, *directory, replica));
+  for (EngineIndex e = 0; e < directory->engines.size(); ++e) {
+    engines.push_back(engine_row(shared, *directory, e));
+    if (!shared.brain.engines()[e].found) rows.push_back(unknown_row(*directory, e));
+  }
   return ok({{"replicas", rows}, {"engines", engines}, {"unsteered_requests", shared.brain.unsteered_total()}});
 }
 
@@ -125,10 +170,9 @@ Result<fleet::PolicyChanged> wanted_policy(PoolIndex pool, const fleet::PoolStat
                     "policy: " + value.dump() + " is none; allowed: " + std::string(policy::policy_names), 400);
       event.policy = *named;
     } else if (key == "spill_threshold") {
-      const bool is_number =
-          value.is_number_unsigned() && value.get<std::uint64_t>() >= 1 && value.get<std::uint64_t>() <= 100'000;
+      const bool is_number = value.is_number_unsigned() && value.get<std::uint64_t>() <= 100'000;
       if (!is_number && value != "auto")
-        return fail(Fault::client, "spill_threshold: " + value.dump() + " is not possible; allowed: auto, 1..100000",
+        return fail(Fault::client, "spill_threshold: " + value.dump() + " is not possible; allowed: auto, 0..100000",
                     400);
       event.spill_threshold = is_number ? std::optional(value.get<std::uint32_t>()) : std::nullopt;
     } else {
@@ -181,7 +225,7 @@ std::string metrics_page(Shared& shared) {
   double in_flight = 0;
   for (const auto& replica : shared.brain.fleet().replicas(shared.brain.fleet_now())) {
     in_flight += replica.in_flight;
-    if (replica.retired && replica.in_flight == 0) continue;
+    if (!is_shown(replica)) continue;
     record::ReplicaGauges row;
     row.pool = directory->pools[replica.pool].name;
     row.replica = directory->replicas[replica.index].id;

@@ -26,7 +26,7 @@ class Reader {
     return cursor_.finish();
   }
 
-  bool has_error = false, aborted = false;
+  bool has_error = false, aborted = false, has_stop = false, null_stop = false, has_content = false;
 
  private:
   // The whole message, or the one inside message_start, or the delta of message_delta, or a block of either.
@@ -35,10 +35,14 @@ class Reader {
       cursor_.object([&](std::string_view inner) { member(inner); });
     } else if (key == "usage" && cursor_.peek() == '{') {
       usage();
+    } else if (key == "stop_reason" && cursor_.peek() == 'n') {
+      null_stop = true;
     } else if (key == "stop_reason" && cursor_.peek() == '"') {
       facts_.stop = stop_of(cursor_.string());
+      has_stop = true;
       aborted |= facts_.stop == Stop::abort;
     } else if (key == "content") {
+      has_content = true;
       cursor_.array([&] { block(); });
     } else if (key == "name" && cursor_.peek() == '"') {
       facts_.tool = decoded(cursor_.string());  // of a content_block: text blocks have none
@@ -103,7 +107,9 @@ Event read_messages_event(std::string_view name, std::string_view json, AnswerFa
   }
   Reader reader(json, facts, usage);
   reader.read();
-  if (reader.aborted) return {EventKind::abort};
+  // An abort has no name in this API: when one rank of vLLM dies, the others' answers end without a stop reason.
+  const bool ends_for_no_reason = name == "message_delta" && reader.null_stop;
+  if (reader.aborted || ends_for_no_reason) return {EventKind::abort};
   return {name == "message_delta" ? EventKind::closing : EventKind::opening};
 }
 
@@ -112,7 +118,8 @@ Event read_messages_body(std::string_view json, AnswerFacts& facts, MessagesUsag
   Reader reader(json, facts, usage);
   if (!reader.read()) return facts = before, Event{EventKind::content};
   if (reader.has_error) return error_in(json);
-  return {reader.aborted ? EventKind::abort : EventKind::content};
+  const bool ended_for_no_reason = reader.has_content && !reader.has_stop;
+  return {reader.aborted || ended_for_no_reason ? EventKind::abort : EventKind::content};
 }
 
 }  // namespace wg::dialect

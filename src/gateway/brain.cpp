@@ -52,8 +52,8 @@ TimePoint Brain::fleet_now() const {
 
 // ---- questions and events ----
 
-Brain::Ask Brain::ask(net::Loop& home, fleet::Event event, RequestId request) {
-  return {*this, home, std::move(event), request};
+Brain::Ask Brain::ask(net::Loop& home, const fleet::Event& event, RequestId request) {
+  return {*this, home, event, request};
 }
 
 bool Brain::Ask::await_ready() {

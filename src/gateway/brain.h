@@ -46,7 +46,7 @@ class Brain {
 
   // co_await brain.ask(home, event): the decision on an arrival or a failed attempt. Comes back on `home`.
   class Ask;
-  Ask ask(net::Loop& home, fleet::Event event, RequestId request);
+  Ask ask(net::Loop& home, const fleet::Event& event, RequestId request);  // `event` must outlive the await
   // Any loop; nothing comes back.
   void tell(fleet::Event event);
 
@@ -70,9 +70,6 @@ class Brain {
   TimePoint fleet_now() const;
 
  private:
-  struct Waiter {
-    Ask* ask;
-  };
   void step(const fleet::Event& event);
   void carry_out(const fleet::Commands& commands);
   void answer(RequestId request, Decision decision);
@@ -95,8 +92,8 @@ class Brain {
 
 class Brain::Ask {
  public:
-  Ask(Brain& brain, net::Loop& home, fleet::Event event, RequestId request)
-      : brain_(brain), home_(home), event_(std::move(event)), request_(request) {}
+  Ask(Brain& brain, net::Loop& home, const fleet::Event& event, RequestId request)
+      : brain_(brain), home_(home), event_(event), request_(request) {}
   bool await_ready();
   void await_suspend(std::coroutine_handle<> self);
   Decision await_resume() { return std::move(*decision_); }
@@ -105,7 +102,7 @@ class Brain::Ask {
   friend class Brain;
   Brain& brain_;
   net::Loop& home_;
-  fleet::Event event_;
+  const fleet::Event& event_;
   RequestId request_;
   std::coroutine_handle<> self_;
   std::optional<Decision> decision_;

@@ -1,7 +1,8 @@
 // Stage 0: client connections, from accept to close.
 #include "gateway/connection.h"
 
-#include "core/assert.h"
+#include <limits>
+
 #include "dialect/error_body.h"
 #include "gateway/stages.h"
 #include "http/header_rules.h"
@@ -14,7 +15,7 @@ constexpr std::size_t keep_body_buffer = 256 * 1024;  // a larger one is given b
 http::Limits limits_of(const config::Config& config) {
   http::Limits limits;
   limits.head_bytes = config.limits.headers;
-  limits.body_bytes = config.limits.body;
+  limits.body_bytes = std::numeric_limits<std::uint64_t>::max();  // read_body() bounds it, where the dialect is known
   return limits;
 }
 

@@ -28,11 +28,11 @@ net::Task<After> end(Exchange& x, Ticket& ticket, fleet::Outcome outcome, After 
 }
 
 // The engine's answers that cannot be passed on are over; a busy one is kept in case nobody else can do better.
-net::Task<After> refuse_for_good(Exchange& x, Ticket& ticket, fleet::Reject reject) {
+net::Task<After> refuse_for_good(Exchange& x, Ticket& ticket, const fleet::Reject& reject) {
   const fleet::Outcome outcome =
       x.dispatch.replica == no_replica ? fleet::Outcome::refused_by_us : fleet::Outcome::failed;
-  const After after =
-      co_await refuse(x, {Fault::upstream, reject.why, reject.status}, reject.status == 503 ? reject.retry_after_s : 0);
+  const Error error{Fault::upstream, reject.why, reject.status};
+  const After after = co_await refuse(x, error, reject.status == 503 ? reject.retry_after_s : 0);
   const After ended = co_await end(x, ticket, outcome, after);
   co_return ended;
 }
@@ -40,7 +40,8 @@ net::Task<After> refuse_for_good(Exchange& x, Ticket& ticket, fleet::Reject reje
 // Decide, forward, try elsewhere, relay: from the arrival in the fleet to the end of the upstream exchange.
 net::Task<After> send(Exchange& x) {
   Brain& brain = x.shared.brain;
-  Decision decision = co_await brain.ask(x.context.loop, arrival(x), x.id);
+  const fleet::Event arrived = arrival(x);
+  Decision decision = co_await brain.ask(x.context.loop, arrived, x.id);
   Ticket ticket(brain, x.id);
   x.directory = brain.directory().get();
   SignsOfLife signs(x);
@@ -69,7 +70,8 @@ net::Task<After> send(Exchange& x) {
     x.record.error = attempt.why;
     if (*attempt.failure != fleet::Failure::stale_connection)
       x.shared.metrics.count_retry(x.directory->pools[x.pool].name, policy::name_of(*attempt.failure));
-    decision = co_await brain.ask(x.context.loop, fleet::AttemptFailed{x.id, *attempt.failure}, x.id);
+    const fleet::Event event = fleet::AttemptFailed{x.id, *attempt.failure};
+    decision = co_await brain.ask(x.context.loop, event, x.id);
     x.directory = brain.directory().get();
     if (x.client_gone) {
       const After after = co_await end(x, ticket, fleet::Outcome::client_gone, After::close);
@@ -87,32 +89,37 @@ net::Task<After> send(Exchange& x) {
   co_return sound ? After::keep : After::close;
 }
 
-net::Task<After> handle(Exchange& x) {
-  const bool is_local = x.rule.handling != Handling::forward && x.rule.handling != Handling::forward_response;
-  if (is_local && x.rule.handling != Handling::unknown && x.rule.handling != Handling::wrong_method &&
-      !x.head.has_body()) {
-    const After after = co_await answer_locally(x);
-    co_return after;
-  }
-  if (is_local) {
-    const After after = co_await answer_locally(x);
-    account(x, fleet::Outcome::refused_by_us);
-    co_return after;
-  }
-  if (x.head.expects_continue && x.head.has_body()) {
+bool is_forwarded(const Exchange& x) {
+  return x.rule.handling == Handling::forward || x.rule.handling == Handling::forward_response;
+}
+
+// The body, if there is one. A client that waits for "100 Continue" gets it only for a request that will be taken.
+net::Task<Result<void>> take_body(Exchange& x) {
+  if (!x.head.has_body()) co_return Result<void>();
+  if (x.head.expects_continue) {
+    if (!is_forwarded(x) || x.head.content_length.value_or(0) > x.shared.config.limits.body) co_return Result<void>();
     const std::vector<std::string_view> interim{"HTTP/1.1 100 Continue\r\n\r\n"};
     co_await x.connection.stream.write(interim, x.shared.config.timeouts.stream_idle);
   }
-  Result<void> fine;
-  if (x.head.has_body()) {
-    auto read = co_await read_body(x.connection);
-    if (!read && read.error().fault == Fault::cancelled) co_return After::close;
-    fine = std::move(read);
+  auto read = co_await read_body(x.connection);
+  x.body_read = read.has_value();
+  co_return read;
+}
+
+net::Task<After> handle(Exchange& x) {
+  auto fine = co_await take_body(x);
+  if (!fine && fine.error().fault == Fault::cancelled) co_return After::close;
+  if (fine && !is_forwarded(x)) {
+    const After after = co_await answer_locally(x);
+    if (x.status >= 400) account(x, fleet::Outcome::refused_by_us);
+    co_return after;
   }
-  x.body_read = fine.has_value();
+  if (fine && x.head.has_body() && !x.body_read)
+    fine = fail(Fault::client, "the body is longer than limits.body allows", 413);
   if (fine) fine = inspect(x);
   if (!fine) {
-    const After after = co_await refuse(x, fine.error(), 0);
+    const Error error = fine.error();
+    const After after = co_await refuse(x, error, 0);
     account(x, fleet::Outcome::refused_by_us);
     co_return after;
   }

@@ -116,8 +116,7 @@ net::Task<Attempt> hold_first_event(Exchange& x) {
       if (event.kind == dialect::EventKind::abort)
         co_return failed(fleet::Failure::engine_dead, "the engine aborted the request");
       if (event.kind == dialect::EventKind::error && event.status >= 500) {
-        const bool dead = text.find("EngineDeadError") != text.npos;
-        co_return Attempt{dead ? fleet::Failure::engine_dead : fleet::Failure::busy, true,
+        co_return Attempt{event.engine_dead ? fleet::Failure::engine_dead : fleet::Failure::busy, true,
                           "the engine answered with an error event"};
       }
       co_return Attempt{std::nullopt, true, ""};
@@ -147,8 +146,7 @@ net::Task<Attempt> hold_body(Exchange& x) {
     x.reader = dialect::AnswerReader(x.rule.api);
     co_return failed(fleet::Failure::engine_dead, "the engine aborted the request");
   }
-  if (status == 500 && up.held.view().find("EngineDeadError") != std::string_view::npos)
-    co_return Attempt{fleet::Failure::engine_dead, true, "the engine is dead"};
+  if (status >= 500 && event.engine_dead) co_return Attempt{fleet::Failure::engine_dead, true, "the engine is dead"};
   co_return Attempt{std::nullopt, true, ""};
 }
 

@@ -35,9 +35,11 @@ SessionKey response_key(std::string_view response_id) { return KeyHasher().add("
 
 Result<void> inspect(Exchange& x) {
   if (x.rule.handling == Handling::forward_response) return {};
-  auto facts = dialect::inspect(x.rule.api, x.connection.body.view());
-  if (!facts) return tl::unexpected(facts.error());
-  x.facts = std::move(*facts);
+  if (!x.connection.body.empty() || makes_turns(x.rule.api)) {
+    auto facts = dialect::inspect(x.rule.api, x.connection.body.view());
+    if (!facts) return tl::unexpected(facts.error());
+    x.facts = std::move(*facts);
+  }
 
   std::optional<PoolIndex> pool;
   if (!x.facts.model.empty()) {

@@ -7,6 +7,11 @@ constexpr std::size_t head_block = 8 * 1024;
 constexpr std::size_t body_block = 256 * 1024;
 constexpr std::uint64_t discard_bytes = 512ull << 20;
 constexpr Duration discard_for = std::chrono::seconds(10), discard_idle = std::chrono::seconds(2);
+
+tl::unexpected<Error> too_large(const config::Config& config) {
+  return fail(Fault::client, "the body is longer than " + std::to_string(config.limits.body) + " bytes (limits.body)",
+              413);
+}
 }  // namespace
 
 net::Task<HeadRead> read_head(Connection& c, Error& error) {
@@ -46,6 +51,8 @@ net::Task<HeadRead> read_head(Connection& c, Error& error) {
 
 net::Task<Result<void>> read_body(Connection& c) {
   const http::RequestHead& head = c.parser.head();
+  const config::Config& config = c.context.shared.config;
+  if (head.content_length.value_or(0) > config.limits.body) co_return too_large(config);
   std::vector<std::string_view> spans;
   std::uint64_t left = head.chunked ? body_block : head.content_length.value_or(0);
   c.body.clear();
@@ -71,6 +78,7 @@ net::Task<Result<void>> read_body(Connection& c) {
     if (!progress) co_return tl::unexpected(progress.error());
     c.input.append(arrived.substr(progress->consumed));
     for (const std::string_view span : spans) c.body.append(span);  // in place: chunk framing only shrinks
+    if (c.body.size() > config.limits.body) co_return too_large(config);
     if (progress->complete) co_return Result<void>();
   }
 }

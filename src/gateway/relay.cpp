@@ -88,7 +88,7 @@ std::string stream_head_of_our_own(Exchange& x) {
   return out;
 }
 
-net::Task<void> end_with_error_event(Exchange& x, int status, std::string message, bool mid_event) {
+net::Task<void> end_with_error_event(Exchange& x, int status, std::string_view message, bool mid_event) {
   const std::string event = dialect::error_event(x.rule.api, status, message, mid_event);
   x.record.error = message;
   x.keep_alive = false;
@@ -99,6 +99,11 @@ net::Task<void> end_with_error_event(Exchange& x, int status, std::string messag
   else
     pieces = {event};
   co_await send_to_client(x, pieces);
+  break_off(x);
+}
+
+void break_off(Exchange& x) {
+  x.keep_alive = false;
   // No last chunk: the client must not take this for a complete answer. Without chunks only a reset says so.
   if (x.chunked)
     x.connection.stream.close();
@@ -128,8 +133,7 @@ net::Task<fleet::Outcome> relay(Exchange& x) {
     if (!more) {
       if (x.client_gone) co_return fleet::Outcome::client_gone;
       x.record.error = "the engine's answer broke off";
-      x.connection.stream.reset();
-      x.keep_alive = false;
+      break_off(x);
       co_return fleet::Outcome::died_mid_stream;
     }
     std::size_t size = 0;

@@ -17,6 +17,7 @@ struct Window {
   std::size_t ready = 0;      // up to here it may go out
   bool mid_event = false;     // what is out ends within an (overlong) event
   bool aborted = false;       // an event said "abort": neither it nor what follows goes out
+  bool died = false;          // an event said that the engine is dying: it goes out, what follows does not
   std::vector<std::string_view> out;
 
   void add(std::size_t from, std::size_t to) {
@@ -35,7 +36,7 @@ struct Window {
   }
 };
 
-enum class For { client, nobody, abort };
+enum class For { client, nobody, abort, client_and_end };
 
 For look_at(Exchange& x, std::string_view text) {
   const dialect::Event event = x.reader.on_event(text);
@@ -50,6 +51,7 @@ For look_at(Exchange& x, std::string_view text) {
     x.shared.brain.tell(fleet::ResponseMade{x.id, response_key(x.reader.facts().response_id)});
   }
   if (event.kind == dialect::EventKind::abort) return For::abort;
+  if (event.kind == dialect::EventKind::error && event.engine_dead) return For::client_and_end;
   return event.kind == dialect::EventKind::usage && x.added_include_usage ? For::nobody : For::client;
 }
 
@@ -66,8 +68,12 @@ void cut_events(Exchange& x, Window& w) {
       w.aborted = true;
       return;
     }
-    if (whom == For::client) w.add(begin, end);
+    if (whom != For::nobody) w.add(begin, end);
     w.ready = end;
+    if (whom == For::client_and_end) {
+      w.died = true;
+      return;
+    }
   }
   w.looked_at = w.bytes.size();
   if (w.bytes.size() - w.ready > whole_event_limit || (x.upstream->complete && w.ready < w.bytes.size())) {
@@ -95,7 +101,7 @@ net::Task<fleet::Outcome> relay_stream(Exchange& x) {
     if (size > 0 && x.chunked) pieces.push_back(http::chunk_begin(size, chunk));
     pieces.insert(pieces.end(), window.out.begin(), window.out.end());
     if (size > 0 && x.chunked) pieces.push_back(http::chunk_end);
-    const bool ends = up.complete && !window.aborted;
+    const bool ends = up.complete && !window.aborted && !window.died;
     if (ends && x.chunked) pieces.push_back(http::last_chunk);
     if (!pieces.empty()) {
       const auto sent = co_await send_to_client(x, pieces);
@@ -105,6 +111,10 @@ net::Task<fleet::Outcome> relay_stream(Exchange& x) {
     if (ends) co_return fleet::Outcome::ok;
     if (window.aborted) {
       co_await end_with_error_event(x, 502, "the engine aborted the answer: send the request again", window.mid_event);
+      co_return fleet::Outcome::engine_aborted;
+    }
+    if (window.died) {
+      break_off(x);
       co_return fleet::Outcome::engine_aborted;
     }
     window.sent();

@@ -22,9 +22,9 @@ net::Task<void> discard_rest(Connection& connection);
 // ---- local.cpp ----
 net::Task<After> answer_locally(Exchange& x);
 // An error in the client's dialect, as a status or, if the response has begun, as an event.
-net::Task<After> refuse(Exchange& x, Error error, std::uint32_t retry_after_s);
+net::Task<After> refuse(Exchange& x, const Error& error, std::uint32_t retry_after_s);
 // Bytes that were no request: answered in OpenAI's shape, then the connection ends.
-net::Task<After> refuse_unparsed(Connection& connection, Error error);
+net::Task<After> refuse_unparsed(Connection& connection, const Error& error);
 
 // ---- inspect.cpp ----
 // From the body: model, pool, session, edits. Error: 400 or 404 in words.
@@ -52,7 +52,9 @@ void release_upstream(Exchange& x);
 net::Task<fleet::Outcome> relay(Exchange& x);
 net::Task<fleet::Outcome> relay_stream(Exchange& x);
 // Ends a response that has begun with the dialect's error event, and the connection with it: never a clean end.
-net::Task<void> end_with_error_event(Exchange& x, int status, std::string message, bool mid_event);
+net::Task<void> end_with_error_event(Exchange& x, int status, std::string_view message, bool mid_event);
+// Ends the connection in the middle of an answer so that the client can tell.
+void break_off(Exchange& x);
 // The head for the client, from the engine's (or, before there is one, our own for a stream).
 std::string response_head(Exchange& x, std::optional<std::uint64_t> content_length);
 std::string stream_head_of_our_own(Exchange& x);

@@ -18,18 +18,19 @@ tl::unexpected<Error> io_failure(IoError error, const char* while_doing) {
 
 }  // namespace
 
-Task<Result<Reply>> HttpClient::get(std::string path, Duration timeout, std::size_t max_bytes) {
-  return send("GET", std::move(path), "", timeout, max_bytes);
+Task<Result<Reply>> HttpClient::get(std::string_view path, Duration timeout, std::size_t max_bytes) {
+  return send("GET", path, "", timeout, max_bytes);
 }
 
-Task<Result<Reply>> HttpClient::send(std::string method, std::string path, std::string body, Duration timeout,
-                                     std::size_t max_bytes) {
-  std::string request = method + " " + target_.base_path + path + " HTTP/1.1\r\nHost: " + target_.host + ":" +
-                        std::to_string(target_.port) + "\r\nUser-Agent: warmgate\r\nAccept: */*\r\n";
+Task<Result<Reply>> HttpClient::send(std::string_view method, std::string_view path, std::string_view body,
+                                     Duration timeout, std::size_t max_bytes) {
+  std::string request = std::string(method) + " " + target_.base_path + std::string(path) +
+                        " HTTP/1.1\r\nHost: " + target_.host + ":" + std::to_string(target_.port) +
+                        "\r\nUser-Agent: warmgate\r\nAccept: */*\r\n";
   if (!target_.credential.empty()) request += "Authorization: Bearer " + target_.credential + "\r\n";
   if (method != "GET")
     request += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
-  request += "\r\n" + body;
+  request.append("\r\n").append(body);
 
   const bool kept = stream_ && stream_.idle_and_open();
   auto first = co_await exchange(request, timeout, max_bytes, !kept);
@@ -39,7 +40,8 @@ Task<Result<Reply>> HttpClient::send(std::string method, std::string path, std::
   co_return second;
 }
 
-Task<Result<Reply>> HttpClient::exchange(std::string request, Duration timeout, std::size_t max_bytes, bool fresh) {
+Task<Result<Reply>> HttpClient::exchange(const std::string& request, Duration timeout, std::size_t max_bytes,
+                                         bool fresh) {
   if (fresh) {
     Dial dial(loop_, target_.host, target_.port, timeout);
     auto dialled = co_await dial;

@@ -29,13 +29,14 @@ class HttpClient {
 
   HttpClient(Loop& loop, Target target) : loop_(loop), target_(std::move(target)) {}
 
-  // Error: Fault::upstream with "refused" as its first word if nobody listens; timeout; a body over `max_bytes`.
-  Task<Result<Reply>> get(std::string path, Duration timeout, std::size_t max_bytes);
-  Task<Result<Reply>> send(std::string method, std::string path, std::string body, Duration timeout,
+  // The views must outlive the await. Error: Fault::upstream with "refused" as its first word if nobody listens;
+  // timeout; a body over `max_bytes`.
+  Task<Result<Reply>> get(std::string_view path, Duration timeout, std::size_t max_bytes);
+  Task<Result<Reply>> send(std::string_view method, std::string_view path, std::string_view body, Duration timeout,
                            std::size_t max_bytes);
 
  private:
-  Task<Result<Reply>> exchange(std::string request, Duration timeout, std::size_t max_bytes, bool fresh);
+  Task<Result<Reply>> exchange(const std::string& request, Duration timeout, std::size_t max_bytes, bool fresh);
 
   Loop& loop_;
   Target target_;

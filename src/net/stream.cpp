@@ -67,14 +67,10 @@ void Stream::State::close_socket(bool with_reset) {
 // ---- reading ----
 
 bool Stream::State::take_ahead(std::span<char> into) {
-  if (ahead_taken < ahead.size()) {
-    const std::size_t size = std::min(into.size(), ahead.size() - ahead_taken);
+  if (ahead_taken < ahead_size) {
+    const std::size_t size = std::min(into.size(), ahead_size - ahead_taken);
     std::copy_n(ahead.data() + ahead_taken, size, into.data());
     ahead_taken += size;
-    if (ahead_taken == ahead.size()) {
-      ahead.clear();
-      ahead_taken = 0;
-    }
     read_result = size;
     return true;
   }
@@ -104,19 +100,18 @@ void Stream::State::on_read(const boost::system::error_code& error, std::size_t 
 
 void Stream::State::read_ahead() {
   if (ahead_pending || peer_closed || peer_reset || !socket.is_open()) return;
-  const std::size_t old = ahead.size();
-  if (old + ahead_block > ahead_limit) return;
-  ahead.resize(old + ahead_block);
+  if (ahead_taken == ahead_size) ahead_taken = ahead_size = 0;
+  if (ahead_size + ahead_block > ahead_limit) return;
+  if (ahead.size() < ahead_size + ahead_block) ahead.resize(ahead_size + ahead_block);
   ahead_pending = true;
-  socket.async_read_some(asio::buffer(ahead.data() + old, ahead_block),
-                         [self = Ref(this), old](const boost::system::error_code& error, std::size_t size) {
-                           self->ahead.resize(old + (error ? 0 : size));
-                           self->on_ahead(error, size);
-                         });
+  socket.async_read_some(
+      asio::buffer(ahead.data() + ahead_size, ahead_block),
+      [self = Ref(this)](const boost::system::error_code& error, std::size_t size) { self->on_ahead(error, size); });
 }
 
-void Stream::State::on_ahead(const boost::system::error_code& error, std::size_t) {
+void Stream::State::on_ahead(const boost::system::error_code& error, std::size_t size) {
   ahead_pending = false;
+  if (!error) ahead_size += size;
   if (error == asio::error::eof)
     peer_closed = true;
   else if (error && error != asio::error::operation_aborted)
@@ -124,10 +119,7 @@ void Stream::State::on_ahead(const boost::system::error_code& error, std::size_t
 
   if (reader) {  // somebody waits for what was being read ahead
     read_deadline.cancel();
-    if (error == asio::error::operation_aborted)
-      read_result = tl::unexpected(interruption);
-    else if (!take_ahead(read_target))
-      read_result = tl::unexpected(IoError::closed);
+    if (!take_ahead(read_target)) read_result = tl::unexpected(interruption);
     std::exchange(reader, nullptr).resume();
     return;
   }
@@ -142,8 +134,7 @@ Stream::Read Stream::read_some(std::span<char> into, Duration timeout) { return 
 
 bool Stream::Read::await_ready() {
   if (!state_->socket.is_open()) state_->read_result = tl::unexpected(IoError::closed);
-  // An operation that reads ahead owns the buffer's end until it is done.
-  return !state_->socket.is_open() || (!state_->ahead_pending && state_->take_ahead(into_));
+  return !state_->socket.is_open() || state_->take_ahead(into_);
 }
 
 void Stream::Read::await_suspend(std::coroutine_handle<> self) {

@@ -57,8 +57,8 @@ struct Stream::State {
   std::string kept;                         // of write_now: goes out before anything else
 
   std::function<void()> gone;
-  std::string ahead;  // bytes read ahead
-  std::size_t ahead_taken = 0;
+  std::string ahead;  // [ahead_taken, ahead_size): bytes read ahead; a pending look ahead writes behind them
+  std::size_t ahead_taken = 0, ahead_size = 0;
   bool ahead_pending = false, peer_closed = false, peer_reset = false;
 
   IoError interruption = IoError::cancelled;  // why pending operations were cancelled

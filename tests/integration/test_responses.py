@@ -22,7 +22,7 @@ def make_response(gateway, engines, response_id, stream=False, text="make one"):
 @pytest.mark.parametrize("stream", [False, True])
 def test_follow_ups_go_where_it_was_made(two, stream):
     gateway, engines = two
-    made = {f"resp_{n}": make_response(gateway, engines, f"resp_{n}", stream, text=f"opening {n}") for n in range(4)}
+    made = {f"made_{n}": make_response(gateway, engines, f"made_{n}", stream, text=f"opening {n}") for n in range(4)}
     assert len(set(made.values())) == 2
     for response_id, replica in made.items():
         for _ in range(2):
@@ -32,7 +32,7 @@ def test_follow_ups_go_where_it_was_made(two, stream):
 
 def test_reads_and_cancels_too(two):
     gateway, engines = two
-    made = {f"resp_{n}": make_response(gateway, engines, f"resp_{n}", text=f"opening {n}") for n in range(4)}
+    made = {f"made_{n}": make_response(gateway, engines, f"made_{n}", text=f"opening {n}") for n in range(4)}
     for response_id, replica in made.items():
         engine = engines[int(replica[3])]
         assert gateway.get(f"/v1/responses/{response_id}?stream=false").status == 200

@@ -128,7 +128,7 @@ class FakeEngine:
         self.requests, self.connections, self.probes = [], 0, 0
         self.healthy, self.slots, self.max_model_len = True, 4, 4096
         self.stopped = threading.Event()
-        self._scripts, self._sockets, self._lock = [], set(), threading.Lock()
+        self._scripts, self._sockets, self._dropped, self._lock = [], set(), set(), threading.Lock()
         self._listener = self._bound(0)
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -160,6 +160,7 @@ class FakeEngine:
     def drop_connections(self, reset=True):
         with self._lock:
             sockets = list(self._sockets)
+            self._dropped.update(sockets)  # a request that comes before the reader is awake gets no answer either
         for sock in sockets:
             try:
                 if reset:
@@ -208,7 +209,7 @@ class FakeEngine:
         try:
             while True:
                 request, pending = self._read(sock, pending, number)
-                if request is None or not self._answer(sock, request):
+                if request is None or sock in self._dropped or not self._answer(sock, request):
                     return
         except OSError:
             pass
