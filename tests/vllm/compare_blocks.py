@@ -220,7 +220,18 @@ def start(a):
     return subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
 
-def wait_ready(url, process, seconds=300):
+def stop(process):
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=60)
+    except ProcessLookupError:
+        pass
+    except subprocess.TimeoutExpired:  # it does not listen to signals before it has started
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_ready(url, process, seconds=600):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if process and process.poll() is not None:
@@ -253,11 +264,15 @@ def arguments():
     a = p.parse_args()
     if bool(a.vllm) != bool(a.model):
         p.error('--vllm and --model go together')
+    usable = a.blocks - 1
+    if a.crowds and (needed := (usable - usable // 4 + 5) * a.block_size) > a.max_model_len:
+        p.error(f'crowds need --max-model-len {needed} or more with these blocks')
     return a
 
 
 def main():
     a = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the vLLM started here is stopped too
     events = Events(a.events)
     process = start(a) if a.vllm else None
     try:
@@ -279,8 +294,7 @@ def main():
         return 1 if comparison.differences or events.lost else 0
     finally:
         if process:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(timeout=30)
+            stop(process)
 
 
 if __name__ == '__main__':
