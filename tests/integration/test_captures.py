@@ -28,7 +28,8 @@ def requests_of(file):
         body = record.get("body")
         raw = None if body in (None, "") else json.dumps(expand(body), ensure_ascii=False).encode()
         skipped = {"host", "content-length", "transfer-encoding", "connection"}
-        out.append((record, [(n, v) for n, v in record["headers"] if n.lower() not in skipped], raw))
+        # Some values hold an ellipsis where the capture was shortened: its UTF-8 bytes.
+        out.append((record, [(n, v.encode().decode("latin-1")) for n, v in record["headers"] if n.lower() not in skipped], raw))
     return out
 
 
