@@ -66,6 +66,12 @@ def wait_ready(admin, stop, timeout=20):
         stop.wait(0.1)
 
 
+def finish(players, deadline):
+    """Waits for the turns under way."""
+    for player in players:
+        player.join(max(0.0, deadline - time.monotonic()))
+
+
 def play(options, folder, stop):
     """Starts everything, plays until stop is set, stops everything. Returns the exit code."""
     engines, gateway, players = [], None, []
@@ -86,17 +92,19 @@ def play(options, folder, stop):
         while not stop.is_set() and time.monotonic() - started < options.duration and gateway.poll() is None:
             table.show(read_rows(admin), players, time.monotonic() - started)
             stop.wait(table.interval)
-        died = gateway.poll()
+        interrupted, died = stop.is_set(), gateway.poll()
         stop.set()
         if died is not None:
             print(f"\nthe gateway ended with {died}; its log:\n{(folder / 'warmgate.log').read_text(errors='replace')[-2000:]}")
             return 1
+        if not interrupted:
+            finish(players, time.monotonic() + 15)
+        figures = read_rows(admin)  # before turns are broken off: those count whole as computed
         for player in players:
             player.hang_up()
-        for player in players:
-            player.join(10)
-        table.show(read_rows(admin), players, time.monotonic() - started)
-        print(summary(read_rows(admin), players, time.monotonic() - started))
+        finish(players, time.monotonic() + 10)
+        table.show(figures, players, time.monotonic() - started)
+        print(summary(figures, read_rows(admin), players, time.monotonic() - started))
         return 1 if any(p.failures for p in players) or not any(p.turns for p in players) else 0
     finally:
         stop.set()

@@ -49,7 +49,7 @@ class Conversation(threading.Thread):
         super().__init__(daemon=True)
         self.url, self.number, self.dialect, self.streamed, self.stop_event = url, number, dialect, streamed, stop
         self.turns = self.failures = self.started = 0
-        self.routes, self.last_error, self._connection = {}, "", None
+        self.routes, self.last_error, self._connection, self._hung_up = {}, "", None, False
 
     def run(self):
         while not self.stop_event.is_set():
@@ -66,10 +66,12 @@ class Conversation(threading.Thread):
         try:
             answer, route = self.ask(history)
         except Exception as error:  # noqa: BLE001 - whatever went wrong is shown in the table
-            if not self.stop_event.is_set():
+            if not self._hung_up:
                 self.failures += 1
                 self.last_error = f"{type(error).__name__}: {error}"
                 self.stop_event.wait(0.5)
+            return False
+        if self._hung_up:
             return False
         self.turns += 1
         self.routes[route] = self.routes.get(route, 0) + 1
@@ -111,7 +113,7 @@ class Conversation(threading.Thread):
 
     def hang_up(self):
         """Ends a turn that is under way, as a client that goes away."""
-        connection = self._connection
+        self._hung_up, connection = True, self._connection
         sock = connection.sock if connection else None
         if sock is not None:
             try:

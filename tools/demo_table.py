@@ -52,7 +52,7 @@ class Table:
         self.out.flush()
 
 
-def summary(rows, players, elapsed):
+def summary(rows, rows_at_end, players, elapsed):
     turns, cached = sum(p.turns for p in players), sum(r["cached"] for r in rows)
     prompt = cached + sum(r["computed"] for r in rows)
     routes = {}
@@ -62,4 +62,4 @@ def summary(rows, players, elapsed):
     share = f"{100 * cached / prompt:.0f} %" if prompt else "none"
     told = ", ".join(f"{count} {route}" for route, count in sorted(routes.items(), key=lambda r: -r[1]))
     return (f"\n{turns} turns of {sum(p.started for p in players)} conversations in {elapsed:.0f} s, {sum(p.failures for p in players)} failed: {told}.\n"
-            f"{prompt} prompt tokens, {share} of them came out of a cache. In flight at the end: {sum(r['in_flight'] for r in rows):g}.")
+            f"{prompt} prompt tokens, {share} of them came out of a cache. In flight at the end: {sum(r['in_flight'] for r in rows_at_end):g}.")
