@@ -105,7 +105,7 @@ def play(options, folder, stop):
         finish(players, time.monotonic() + 10)
         table.show(figures, players, time.monotonic() - started)
         print(summary(figures, read_rows(admin), players, time.monotonic() - started))
-        return 1 if any(p.failures for p in players) or not any(p.turns for p in players) else 0
+        return 1 if any(p.failures for p in players) or not (interrupted or any(p.turns for p in players)) else 0
     finally:
         stop.set()
         if gateway is not None and gateway.poll() is None:

@@ -61,5 +61,5 @@ def summary(rows, rows_at_end, players, elapsed):
             routes[route] = routes.get(route, 0) + count
     share = f"{100 * cached / prompt:.0f} %" if prompt else "none"
     told = ", ".join(f"{count} {route}" for route, count in sorted(routes.items(), key=lambda r: -r[1]))
-    return (f"\n{turns} turns of {sum(p.started for p in players)} conversations in {elapsed:.0f} s, {sum(p.failures for p in players)} failed: {told}.\n"
+    return (f"\n{turns} turns of {sum(p.started for p in players)} conversations in {elapsed:.0f} s, {sum(p.failures for p in players)} failed{': ' + told if told else ''}.\n"
             f"{prompt} prompt tokens, {share} of them came out of a cache. In flight at the end: {sum(r['in_flight'] for r in rows_at_end):g}.")
