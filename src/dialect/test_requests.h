@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,11 +57,11 @@ inline std::string written_out(std::size_t length, std::string_view id) {
 
 inline OrderedJson write_out(const OrderedJson& value) {
   if (value.is_string()) {
-    static const std::regex placeholder("«([0-9]+) chars, id ([0-9a-f]+)»");
     const auto& text = value.get_ref<const std::string&>();
-    std::smatch match;
-    if (!std::regex_match(text, match, placeholder)) return value;
-    return written_out(std::stoul(match[1]), match[2].str());
+    std::size_t length = 0;
+    char id[13] = "";
+    if (std::sscanf(text.c_str(), "«%zu chars, id %12[0-9a-f]»", &length, id) != 2) return value;
+    return written_out(length, id);
   }
   OrderedJson out = value;
   if (value.is_object() && value.contains("json_bytes")) {  // a tool: only name, type and size were kept
