@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the gateway costs: CPU microseconds of its process per request and per streamed event, beside what the load itself
 takes. The engine is a bare socket server in this process; CPU time comes from /proc, so the load generator's own speed
-does not matter.
+does not matter. The engine writes events as fast as it can, so that one read brings many: the figure per event is a lower
+bound, of a busy stream.
 
 usage: ./dev bench [--requests N] [--events N] [--connections N] [--json]
 """
