@@ -29,23 +29,27 @@ LineWriter::~LineWriter() {
   if (fd_ != STDERR_FILENO) ::close(fd_);
 }
 
-bool LineWriter::write(std::string_view line) {
-  std::string mended;
-  if (torn_) line = mended.append("\n").append(line);
-  for (bool begun = false; !line.empty();) {
+std::size_t LineWriter::write(std::string_view lines) {
+  static constexpr std::string_view line_end = "\n";
+  if (torn_ && put(line_end) == 0) return 0;
+  const std::size_t written = put(lines);
+  torn_ = written > 0 ? lines[written - 1] != '\n' : false;
+  return written;
+}
+
+std::size_t LineWriter::put(std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
     const bool ready = writable();
-    const ssize_t written = ready ? ::write(fd_, line.data(), line.size()) : 0;
+    const ssize_t written = ready ? ::write(fd_, bytes.data() + done, bytes.size() - done) : 0;
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       if (ready) failed(written < 0 ? errno : ENOSPC);
-      torn_ = torn_ || begun;
-      return false;
+      break;
     }
-    begun = true;
-    line.remove_prefix(static_cast<std::size_t>(written));
+    done += static_cast<std::size_t>(written);
   }
-  torn_ = false;
-  return true;
+  return done;
 }
 
 // An error counts as writable: it shows again, with its reason, when writing.

@@ -15,10 +15,12 @@ class LineWriter {
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  // `line` with its end. False: it is lost, or only its beginning was written; then the next one starts on a new line.
-  bool write(std::string_view line);
+  // Whole lines, with their ends. Returns how many bytes of them were written; the rest is lost. If that ends within a
+  // line, the next one starts on a new line.
+  std::size_t write(std::string_view lines);
 
  private:
+  std::size_t put(std::string_view bytes);
   bool writable();
   void failed(int error);
 

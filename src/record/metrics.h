@@ -1,6 +1,7 @@
 // The catalogue of warmgate_* metrics: every name, its help text and its labels stand here once (metrics.cpp). Label
-// values come from the configuration and fixed lists (catalogue.h) only, never from clients. Counting is thread-safe and
-// does not allocate: handles are made when a pool is announced, those of a combination of labels when it first occurs.
+// values come from the configuration and fixed lists (catalogue.h) only, never from clients. Counting is thread-safe
+// and does not allocate: handles are made when a pool is announced, those of a combination of labels when it first
+// occurs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace wg::record {
 
 // What a finished request adds.
 struct FinishedRequest {
-  std::string_view pool;       // configured name; "" for requests that reached no pool
+  std::string_view pool;                 // configured name; "" for requests that reached no pool
   std::string_view api, route, outcome;  // from fixed lists
   int status = 0;
   Tokens prompt, cached, output;
@@ -27,7 +28,7 @@ struct FinishedRequest {
 
 // Figures that are read from their owner at scrape time rather than counted.
 struct ReplicaGauges {
-  std::string pool, replica;   // replica: pool/engine/rank
+  std::string pool, replica;  // replica: pool/engine/rank
   bool up = false;
   double in_flight = 0, active_sessions = 0, running = 0, waiting = 0;
   std::optional<double> kv_usage;

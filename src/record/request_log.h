@@ -12,17 +12,17 @@
 namespace wg::record {
 
 struct RequestRecord {
-  std::string request_id, method, path;   // path without query
+  std::string request_id, method, path;                          // path without query
   std::string_view api, route, outcome, rule, key_source, stop;  // literals
-  std::string pool, replica, session, model;  // session: short hash
+  std::string pool, replica, session, model;                     // session: short hash
   int status = 0;
   std::uint32_t attempts = 0;
   std::uint64_t bytes_in = 0, bytes_out = 0;
   Tokens prompt, cached, output;
   bool measured = false, cached_measured = false;
-  Duration waited{}, ttft{}, total{};     // in the gateway before dispatch; to the first content; to the end
+  Duration waited{}, ttft{}, total{};  // in the gateway before dispatch; to the first content; to the end
   bool streamed = false;
-  std::string error;                      // one sentence, if it failed
+  std::string error;  // one sentence, if it failed
 };
 
 struct LogOptions {
@@ -31,8 +31,8 @@ struct LogOptions {
 
 class Log {
  public:
-  explicit Log(const LogOptions& options);   // throws std::runtime_error if the file cannot be opened
-  ~Log();                                    // writes what is queued
+  explicit Log(const LogOptions& options);  // throws std::runtime_error if the file cannot be opened
+  ~Log();                                   // writes what is queued
 
   void request(const RequestRecord& record);
   void debug(std::string_view message);
