@@ -12,28 +12,19 @@
 #include <vector>
 
 #include "fleet/fleet.h"
-#include "sim/balancer.h"
 #include "sim/engine.h"
 #include "sim/fault.h"
+#include "sim/model_engine.h"
 #include "sim/preset.h"
 
 namespace wg::sim {
-
-// A modelled engine: a process with `ranks` ranks behind one port.
-struct EngineSetup {
-  std::string name;
-  std::string model;
-  EngineSettings settings;
-  std::uint32_t ranks = 1;
-  BalancerKind balancer = BalancerKind::random;
-  std::optional<std::uint32_t> max_num_seqs;  // what the gateway knows of it; empty: nothing, as with vLLM
-};
 
 struct WorldSpec {
   fleet::Spec fleet;  // engines as in `engines`, in the same order
   std::vector<EngineSetup> engines;
   std::uint64_t seed = 1;
-  Duration first_byte_timeout = std::chrono::seconds(600), idle_timeout = std::chrono::seconds(300);
+  Duration first_byte_timeout = std::chrono::seconds(600);
+  Duration keeps_connections_for = std::chrono::seconds(4);  // idle ones, towards engines
 };
 
 // One pool of `engines` engines e0, e1, ... of `ranks` ranks each, as the preset describes them.
@@ -46,8 +37,9 @@ struct Question {
   std::vector<TokenId> answer;  // what the engine will say
   FinishReason ends_with = FinishReason::stop;
   bool streamed = true;
-  FaultKind fault = FaultKind::none;  // for its first attempt only
-  SessionKey response;                // of the response that its answer is, if it is one
+  bool opens_at_once = false;       // a stream whose first event comes before the first token (responses)
+  std::optional<FaultOrder> fault;  // that it meets at each engine, as the header x-fault orders
+  SessionKey response;              // of the response that its answer is, if it is one
 };
 
 // How it came out, as the client sees it.

@@ -1,0 +1,172 @@
+#include "sim/closed_loop.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/hash.h"
+#include "sim/conversation.h"
+#include "sim/world.h"
+
+namespace wg::sim {
+
+namespace {
+
+constexpr std::uint64_t poll_tag = ~std::uint64_t{0};
+
+class Loop final : public Clients {
+ public:
+  explicit Loop(const LoopRun& run) : run_(run), world_(spec_of(run), *this), slots_(run.sessions) {}
+
+  LoopRow go();
+
+  void ended(const Answer& answer) override;
+  void woken(std::uint64_t tag) override;
+
+ private:
+  // One client: its session under way.
+  struct Slot {
+    std::uint64_t n = 0;  // sessions begun
+    SessionPlan plan;
+    Conversation talk;
+    std::size_t turn = 0;
+    TimePoint began;
+    ReplicaIndex before = no_replica;
+  };
+
+  static WorldSpec spec_of(const LoopRun& run) {
+    WorldSpec spec = world_of(run.preset, 1, run.ranks, run.policy);
+    spec.seed = run.seed;
+    return spec;
+  }
+  bool measuring() const { return world_.now() >= TimePoint(run_.warmup); }
+  void begin_session(std::uint32_t client);
+  void send_turn(std::uint32_t client);
+  void count(const Slot& slot, const Answer& answer);
+  void poll();
+  EngineCounters totals() const;
+
+  const LoopRun& run_;
+  World world_;
+  std::vector<Slot> slots_;
+  std::unordered_map<RequestId, std::uint32_t> asked_by_;  // looked up only
+  std::vector<double> ttfb_, session_times_;
+  double output_tokens_ = 0, busy_sum_ = 0, polls_ = 0, later_turns_ = 0, stayed_ = 0;
+  LoopRow row_;
+};
+
+LoopRow Loop::go() {
+  world_.open();
+  for (std::uint32_t client = 0; client < run_.sessions; ++client)
+    world_.wake(TimePoint(first_start(run_.preset.load, client)), client);
+  world_.wake(TimePoint(std::chrono::seconds(1)), poll_tag);
+  world_.run_until(TimePoint(run_.warmup));
+  const EngineCounters before = totals();
+  world_.run_until(TimePoint(run_.warmup + run_.step));
+  const EngineCounters after = totals();
+
+  const double step_s = to_seconds(run_.step);
+  row_.sessions_per_hour = static_cast<double>(session_times_.size()) * 3600 / step_s;
+  row_.output_tokens_per_min = output_tokens_ * 60 / step_s;
+  for (const double t : ttfb_) row_.ttfb_mean_s += t / static_cast<double>(ttfb_.size());
+  row_.ttfb_p50_s = quantile(ttfb_, 0.5);
+  row_.ttfb_p95_s = quantile(ttfb_, 0.95);
+  row_.session_time_p50_s = quantile(session_times_, 0.5);
+  row_.session_time_p95_s = quantile(session_times_, 0.95);
+  row_.replicas_busy = polls_ > 0 ? busy_sum_ / polls_ : 0;
+  const auto queries = static_cast<double>(after.prefix_queries - before.prefix_queries);
+  row_.prefix_hit_share = queries > 0 ? static_cast<double>(after.prefix_hits - before.prefix_hits) / queries : 0;
+  row_.stayed_share = later_turns_ > 0 ? stayed_ / later_turns_ : 1;
+  row_.preemptions = static_cast<double>(after.preemptions - before.preemptions);
+  row_.digest = world_.fleet().digest();
+  return row_;
+}
+
+EngineCounters Loop::totals() const {
+  EngineCounters sum;
+  for (std::uint32_t rank = 0; rank < run_.ranks; ++rank) {
+    const EngineCounters one = world_.engine(0, rank).counters();
+    sum.prefix_queries += one.prefix_queries;
+    sum.prefix_hits += one.prefix_hits;
+    sum.preemptions += one.preemptions;
+  }
+  return sum;
+}
+
+void Loop::woken(std::uint64_t tag) {
+  if (tag == poll_tag) return poll();
+  const auto client = static_cast<std::uint32_t>(tag);
+  Slot& slot = slots_[client];
+  if (slot.turn == 0)
+    begin_session(client);
+  else
+    send_turn(client);
+}
+
+void Loop::poll() {
+  world_.wake(world_.now() + std::chrono::seconds(1), poll_tag);
+  if (!measuring()) return;
+  busy_sum_ += world_.ranks_in_use();
+  ++polls_;
+}
+
+void Loop::begin_session(std::uint32_t client) {
+  Slot& slot = slots_[client];
+  slot.plan = agent_session(run_.preset.load, run_.think, run_.seed, client, slot.n++);
+  slot.talk = Conversation(run_.preset.engine.block_size, mix(0x68656164, run_.seed), slot.plan.head, slot.plan.text);
+  slot.began = world_.now();
+  slot.before = no_replica;
+  send_turn(client);
+}
+
+void Loop::send_turn(std::uint32_t client) {
+  Slot& slot = slots_[client];
+  const TurnPlan& turn = slot.plan.turns[slot.turn];
+  slot.talk.say(turn.added);
+  Question question;
+  question.asked.session = question.asked.lineage = SessionKey{slot.plan.text, 1};
+  question.asked.prompt_estimate = slot.talk.prompt().size();
+  question.prompt = slot.talk.prompt();
+  question.answer = slot.talk.answer_of(turn.output);
+  asked_by_[world_.send(std::move(question))] = client;
+}
+
+void Loop::ended(const Answer& answer) {
+  const auto found = asked_by_.find(answer.request);
+  if (found == asked_by_.end()) return;  // refused at once: send() has not come back yet
+  const std::uint32_t client = found->second;
+  asked_by_.erase(found);
+  Slot& slot = slots_[client];
+  if (measuring()) count(slot, answer);
+  const TurnPlan& turn = slot.plan.turns[slot.turn];
+  slot.talk.hear(slot.talk.answer_of(turn.output));
+  slot.before = answer.replica;
+  const bool over = ++slot.turn == slot.plan.turns.size();
+  if (over) {
+    slot.turn = 0;
+    if (measuring()) session_times_.push_back(to_seconds(world_.now() - slot.began));
+  }
+  world_.wake(world_.now() + turn.pause, client);
+}
+
+void Loop::count(const Slot& slot, const Answer& answer) {
+  ++row_.turns;
+  if (answer.outcome != fleet::Outcome::ok || answer.status != 200) ++row_.failures;
+  if (answer.first_content) ttfb_.push_back(to_seconds(*answer.first_content - answer.arrived));
+  output_tokens_ += static_cast<double>(answer.output.count);
+  if (slot.turn == 0) return;
+  ++later_turns_;
+  if (answer.replica == slot.before) ++stayed_;
+}
+
+}  // namespace
+
+LoopRow run_closed_loop(const LoopRun& run) { return Loop(run).go(); }
+
+double quantile(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  const auto at = std::min(static_cast<std::size_t>(static_cast<double>(values.size()) * share), values.size() - 1);
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+}  // namespace wg::sim
