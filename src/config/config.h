@@ -28,7 +28,7 @@ struct Url {
 };
 
 struct Engine {
-  std::string name;                    // default: host:port
+  std::string name;                    // default: engine1, engine2, ...: never the address
   Url url;
   std::optional<std::uint32_t> ranks;          // empty: auto
   std::optional<std::uint32_t> max_num_seqs;   // empty: unknown, or what the engine tells

@@ -139,7 +139,7 @@ void judge_engines(Reading& reading) {
         reading.warn_at(path + ".url",
                         "is the url of " + engine_path(first_pool, first) + " too: each pool sees only its own load");
       const bool named = !engine.name.empty();
-      if (!named) engine.name = Address{engine.url.host, engine.url.port}.text();
+      if (!named) engine.name = "engine" + std::to_string(i + 1);  // not its address: clients see it
       const auto [taken, unused] = names.emplace(engine.name, i);
       if (!unused && (is_new || first_pool != pool || named))
         reading.error_at(path + (named ? ".name" : ".url"), "the name " + quoted(engine.name) + " is that of " +

@@ -88,7 +88,7 @@ paths: [/v1/audio/speech, GET /v1/things]
   EXPECT_EQ(config.pools[0].engines[0].ranks, 4u);
   EXPECT_FALSE(config.pools[0].engines[0].max_num_seqs);
   EXPECT_EQ(config.pools[0].engines[0].kv_tokens, Tokens{34000});
-  EXPECT_EQ(config.pools[0].engines[1].name, "h:2");
+  EXPECT_EQ(config.pools[0].engines[1].name, "engine2");
   EXPECT_EQ(config.pools[1].policy, policy::PolicyName::round_robin);
   EXPECT_EQ(config.sessions.limit, 10u);
   EXPECT_EQ(config.sessions.active_for, Duration(5min));
@@ -218,8 +218,8 @@ constexpr Wrong wrongs[] = {
      "f:3:27: pools[0].engines[1].url: is the url of pools[0].engines[0] too"},
     {"same_name", Around::pool, "    engines: [{name: a, url: http://h:1}, {name: a, url: http://h:2}]\n",
      R"(pools[0].engines[1].name: the name "a" is that of pools[0].engines[0] too)"},
-    {"same_name_by_default", Around::pool, "    engines: [http://h:1/x, http://h:1/y]\n",
-     R"(pools[0].engines[1].url: the name "h:1" is that of)"},
+    {"same_name_by_default", Around::pool, "    engines: [{name: engine2, url: http://h:1}, http://h:2]\n",
+     R"(pools[0].engines[1].url: the name "engine2" is that of)"},
     {"same_url_in_two_pools", Around::nothing,
      "pools: [{model: a, engines: [http://h:1]}, {model: b, engines: [http://h:1]}]\n",
      "f:1:65: warning: pools[1].engines[0].url: is the url of pools[0].engines[0] too"},

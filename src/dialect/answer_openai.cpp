@@ -162,7 +162,8 @@ Event read_openai_body(std::string_view json, AnswerFacts& facts) {
 }
 
 Event error_in(std::string_view json) {
-  // vLLM's words when the core of one rank has died; messages wrap them in a validation error that shows only their code.
+  // vLLM's words when the core of one rank has died; messages wrap them in a validation error that shows only their
+  // code.
   const bool dead = contains(json, "EngineDeadError") || contains(json, "EngineCore encountered an issue") ||
                     (contains(json, "ChatCompletionStreamResponse") && contains(json, "'code': 500"));
   return {EventKind::error, read_engine_error(json).status, false, dead};

@@ -151,10 +151,6 @@ Session identify(Headers headers, const BodyFacts& body, const Scope& scope, std
   return session;
 }
 
-SessionKey key_of_response(const Scope& scope, std::string_view response_id) {
-  return is_usable_key(response_id) ? scoped_key(scope, KeySource::previous_response, response_id) : SessionKey();
-}
-
 std::string_view credential_of(Headers headers) {
   static constexpr std::string_view scheme = "bearer ";
   std::string_view value = find_header(headers, "authorization");

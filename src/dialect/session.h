@@ -46,10 +46,6 @@ struct Session {
 // `operator_header`: the configured header name that comes before all others, or empty.
 Session identify(Headers headers, const BodyFacts& body, const Scope& scope, std::string_view operator_header);
 
-// The key that a later request gets which names this response as its previous_response_id (and nothing before it in
-// the table): index a Responses answer's id by it. Zero if the id is not usable.
-SessionKey key_of_response(const Scope& scope, std::string_view response_id);
-
 // The client's credential: Authorization's Bearer value, else x-api-key, else empty.
 std::string_view credential_of(Headers headers);
 

@@ -56,7 +56,6 @@ TEST(Identify, TheFirstRowOfTheTableWins) {
   EXPECT_EQ(of({}, body).source, KeySource::user_id);
   body.keys.user_session.clear();
   EXPECT_EQ(of({}, body).source, KeySource::previous_response);
-  EXPECT_EQ(of({}, body).key, key_of_response(scope, "resp_1"));
   body.keys.previous_response_id.clear();
   EXPECT_EQ(of({}, body).source, KeySource::fingerprint);
   body.fingerprint = {};

@@ -22,11 +22,17 @@ std::string_view name_of(fleet::Outcome outcome) {
   return "";
 }
 
+// As the engine counted them, or our estimate, which is marked as such wherever it shows.
+Tokens prompt_tokens(const Exchange& x) {
+  const dialect::Usage& usage = x.reader.facts().usage;
+  return usage.measured ? usage.prompt : dialect::estimate_tokens(x.facts.text_bytes);
+}
+
 void tell_usage(Exchange& x) {
   const dialect::Usage& usage = x.reader.facts().usage;
   fleet::UsageReported report;
   report.request = x.id;
-  report.prompt = usage.measured ? usage.prompt : dialect::estimate_tokens(x.facts.text_bytes);
+  report.prompt = prompt_tokens(x);
   report.cached = usage.cached;
   report.output = usage.output;
   report.measured = usage.measured;
@@ -71,7 +77,7 @@ void account(Exchange& x, fleet::Outcome outcome) {
   }
   if (x.first_content) record.ttft = *x.first_content - x.arrived;
   if (has_usage) {
-    record.prompt = answer.usage.prompt;
+    record.prompt = prompt_tokens(x);
     record.cached = answer.usage.cached;
     record.output = answer.usage.output;
     record.measured = answer.usage.measured;

@@ -157,6 +157,7 @@ void Brain::engine_found(EngineIndex engine, const std::string& model, const pro
   found.model = model;
   found.pool = pool_for(engine, model);
   if (pool_names_[*found.pool].empty()) pool_names_[*found.pool] = model;
+  if (pool_named) pool_named(pool_names_[*found.pool]);
   engine_pools_[engine] = *found.pool;
   found.ranks = configured.ranks.value_or(static_cast<std::uint32_t>(sample.ranks.size()));
   found.steerable = sample.kind != probe::EngineKind::llama_cpp || found.ranks == 1;

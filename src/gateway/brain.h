@@ -57,6 +57,7 @@ class Brain {
   void engine_good(EngineIndex engine);
   void engine_bad(EngineIndex engine, bool refused, const std::string& why);
   std::function<void(EngineIndex, Duration)> set_probe_interval;  // set by app before the loop runs
+  std::function<void(const std::string& pool)> pool_named;        // ... likewise; a pool's name is known from now on
 
   // Something that a flag of the engine would mend: logged once, shown in the API. On the brain's loop.
   void warn_once(EngineIndex engine, const std::string& what);
