@@ -11,7 +11,9 @@ int main(int argc, char** argv) {
       "examples:\n"
       "  warmgate serve --engine http://127.0.0.1:8000     a gateway in front of one vLLM with all its ranks\n"
       "  warmgate serve --config warmgate.yaml             the same from a file\n"
-      "  warmgate check warmgate.yaml                      says what is wrong with the file",
+      "  warmgate check warmgate.yaml                      says what is wrong with the file\n"
+      "  warmgate demo                                     all of it in one process, without a GPU\n"
+      "  warmgate replica --ranks 4 --speed 10             a simulated vLLM, to try all this without a GPU",
       "warmgate");
   app.set_version_flag("--version", std::string("warmgate ") + WARMGATE_VERSION);
   app.require_subcommand(1);
@@ -20,6 +22,8 @@ int main(int argc, char** argv) {
   int status = 0;
   wg::app::add_serve(app, status);
   wg::app::add_check(app, status);
+  wg::app::add_demo(app, status);
+  wg::app::add_replica(app, status);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return "warmgate: " + std::string(error.what()) + "\nsee: " + failed->get_name() + " --help\n";
   });

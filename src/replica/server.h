@@ -20,11 +20,12 @@ struct Options {
   std::string name = "replica";  // answers carry `x-replica: NAME/RANK`
   std::string model;             // empty: the preset's
   std::uint32_t ranks = 1;
-  sim::Preset preset = sim::presets().front();  // one rank; engine.block_size, .prefix_caching, ... may be changed
+  sim::Preset preset =
+      sim::presets().front();  // engine is one rank's; block_size, prefix_caching, network_s, ... may be changed
   sim::BalancerKind balancer = sim::BalancerKind::random;
   double speed = 1.0;                   // the model's clock runs so many times faster than ours
   std::uint64_t seed = 1;               // of the balancer, answers, their lengths and the faults
-  std::size_t max_num_queued_reqs = 0;  // waiting requests over all ranks beyond which 503 is answered; 0: no limit
+  std::size_t max_num_queued_reqs = 0;  // unfinished requests of all ranks beyond which 503 is answered; 0: none
   std::string api_key;                  // not empty: /v1 paths need `Authorization: Bearer KEY`
   bool prompt_tokens_details = true;    // vLLM's --enable-prompt-tokens-details
   bool admin = true;                    // /fault and the x-fault, x-output-tokens, x-finish request headers
