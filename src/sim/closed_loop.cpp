@@ -132,7 +132,6 @@ void Loop::send_turn(std::uint32_t client) {
 
 void Loop::ended(const Answer& answer) {
   const auto found = asked_by_.find(answer.request);
-  if (found == asked_by_.end()) return;  // refused at once: send() has not come back yet
   const std::uint32_t client = found->second;
   asked_by_.erase(found);
   Slot& slot = slots_[client];

@@ -42,6 +42,9 @@ World::State::Open* World::State::attempt(const Due& due) {
 
 void World::State::handle(const Due& due) {
   switch (due.what) {
+    case What::ask:
+      if (const Open* one = find(due.id)) tell(one->question.asked);
+      break;
     case What::step_begin:
       if (due.life == engines[due.engine].life()) begin_step(due.engine, due.rank);
       break;
@@ -135,8 +138,7 @@ RequestId World::send(Question question) {
   open.question.asked.request = request;
   open.answer.request = request;
   open.answer.arrived = state_->now;
-  const fleet::Event arrived = open.question.asked;
-  state_->tell(arrived);
+  state_->push(state_->now, State::What::ask, 0, 0, 0, request);
   return request;
 }
 

@@ -77,8 +77,8 @@ class World {
   // The first look at every engine is over: what is well is up. Time stays 0.
   void open();
 
-  RequestId send(Question question);
-  void leave(RequestId request);  // the client closes its connection; nothing if it has been answered
+  RequestId send(Question question);  // its answer comes later, also if it is a refusal
+  void leave(RequestId request);      // the client closes its connection; nothing if it has been answered
   void wake(TimePoint at, std::uint64_t tag);
   void inject(const FaultOrder& order);  // what happens to an engine, from now on
   void tell(const fleet::Event& event);  // what an operator does: PolicyChanged, SessionReleased
