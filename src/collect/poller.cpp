@@ -126,7 +126,9 @@ Poller::Poller(net::Loop& loop, const config::Engine& engine, std::string wanted
 
 Poller::~Poller() { state_->stopped = true; }
 
-void Poller::start() { net::spawn(poll(state_)); }
+void Poller::start() {
+  state_->loop.post([state = state_] { net::spawn(poll(state)); });
+}
 
 void Poller::set_interval(Duration interval) {
   const bool sooner = interval < state_->interval;

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "net/loop_state.h"
+#include "net/task.h"
 
 namespace wg::net {
 namespace asio = boost::asio;
@@ -26,6 +27,7 @@ void Loop::run() {
   state_->thread = std::this_thread::get_id();
   state_->tick_again();
   const auto guard = asio::make_work_guard(state_->io);
+  const DetachedTasks tasks;
   state_->io.run();
 }
 

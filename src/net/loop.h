@@ -45,7 +45,7 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  void run();                             // until stop()
+  void run();                             // until stop(); then ends the tasks spawned on it
   void stop();                            // any thread
   void post(std::function<void()> work);  // any thread
   bool is_current() const;                // called on this loop's thread

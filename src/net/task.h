@@ -93,4 +93,14 @@ inline Task<void> Promise<void>::get_return_object() {
 // Starts a task now, on this thread; it owns itself. An exception that leaves it is a bug: counted, the task is over.
 void spawn(Task<void> task);
 
+// The spawned tasks of one thread that are still under way. What is left of them when this goes is destroyed where it
+// is suspended, so that nothing outlives its loop: Loop::run() holds one.
+class DetachedTasks {
+ public:
+  DetachedTasks();
+  ~DetachedTasks();
+  DetachedTasks(const DetachedTasks&) = delete;
+  DetachedTasks& operator=(const DetachedTasks&) = delete;
+};
+
 }  // namespace wg::net
