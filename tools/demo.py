@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The demo: two real llama.cpp servers, the gateway before them, concurrent conversations of growing length in all
+"""The demo before real engines: two llama.cpp servers, the gateway before them, concurrent conversations of growing length in all
 dialects, a live table per replica, then a summary. Ends by itself after --for, or by Ctrl-C; nothing is left running.
 
-usage: ./dev demo [--for 60s] [--conversations N]
+usage: ./dev demo --real [--for 60s] [--conversations N]
 """
 import argparse
 import os
@@ -115,7 +115,7 @@ def play(options, folder, stop):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev demo", description="Real engines, the gateway, conversations, a live table.")
+    parser = argparse.ArgumentParser(prog="./dev demo --real", description="Real engines, the gateway, conversations, a live table.")
     parser.add_argument("--for", dest="duration", type=seconds, default=60.0, metavar="60s", help="how long to play (default 60s)")
     parser.add_argument("--conversations", type=int, default=4, metavar="N", help="how many at a time (default 4: one a dialect)")
     parser.add_argument("--binary", type=Path, default=Path(os.environ.get("WARMGATE_BIN", ROOT / "build" / "warmgate")), help=argparse.SUPPRESS)

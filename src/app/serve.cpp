@@ -28,10 +28,10 @@ Result<void> add_engines(config::Config& config, const std::vector<std::string>&
     if (!url) return fail(Fault::client, "--engine " + text + ": " + url.error().what);
     config::Engine engine;
     engine.url = *url;
-    engine.name = url->host + ":" + std::to_string(url->port);
+    engine.name = "engine" + std::to_string(config.pools.size() + 1);  // not its address: clients see it
     for (const auto& pool : config.pools)
       for (const auto& other : pool.engines)
-        if (other.name == engine.name) return fail(Fault::client, "--engine " + text + ": given twice");
+        if (other.url.text() == engine.url.text()) return fail(Fault::client, "--engine " + text + ": given twice");
     config::Pool pool;
     pool.engines.push_back(std::move(engine));
     config.pools.push_back(std::move(pool));
@@ -59,6 +59,22 @@ Result<void> apply(config::Config& config, const Options& options) {
   return {};
 }
 
+// Until SIGTERM or SIGINT. 0: drained; 1: could not start, or drained by force.
+int run_gateway(const config::Config& config) try {
+  Gateway gateway(config);
+  const auto started = gateway.start(
+      [&gateway] { std::cout << "listening on " << gateway.url() << " admin " << gateway.admin_url() << std::endl; });
+  if (!started) {
+    std::cerr << "warmgate serve: " << started.error().what << '\n';
+    return 1;
+  }
+  const net::Signals signals(gateway.loop(), [&gateway](int) { gateway.drain(); });
+  return gateway.run();
+} catch (const std::exception& error) {
+  std::cerr << "warmgate serve: " << error.what() << '\n';
+  return 1;
+}
+
 int serve(const Options& options) {
   config::Config config;
   if (!options.config.empty() && !options.engines.empty())
@@ -74,7 +90,7 @@ int serve(const Options& options) {
     return wrong(added.error().what);
   }
   if (const auto applied = apply(config, options); !applied) return wrong(applied.error().what);
-  return run_server(config);
+  return run_gateway(config);
 }
 
 }  // namespace

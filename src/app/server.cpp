@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <iostream>
 #include <random>
 #include <set>
 #include <thread>
@@ -44,9 +43,14 @@ void log_bug(const char* file, int line, const char* what) {
     log->error("bug at " + std::string(file) + ":" + std::to_string(line) + ": " + what);
 }
 
-class Server {
- public:
-  explicit Server(const config::Config& config)
+std::string url_of(const config::Address& address, std::uint16_t port) {
+  return "http://" + config::Address{address.host, port}.text();
+}
+
+}  // namespace
+
+struct Gateway::State {
+  explicit State(const config::Config& config)
       : config_(config),
         log_({config.log.format, config.log.file, config.log.level}),
         lanes_(std::max(1u, config.threads)),
@@ -57,17 +61,15 @@ class Server {
     bug_log = &log_;
     bug_sink = log_bug;
   }
-  ~Server() { bug_log = nullptr; }
+  ~State() { bug_log = nullptr; }
 
   Result<void> start();
   int run();
-
- private:
   Result<void> listen();
   void start_pollers();
   void first_look_over(EngineIndex engine);
   void open();
-  void on_signal();
+  void drain();
   void check_drained();
   void finish(int status);
 
@@ -79,15 +81,15 @@ class Server {
   gateway::Shared shared_;
   std::vector<std::unique_ptr<collect::Poller>> pollers_;
   std::unique_ptr<console::Admin> admin_;
-  std::unique_ptr<net::Signals> signals_;
   net::Timer watchdog_, opening_;
   std::set<EngineIndex> unseen_;  // engines whose first look is not over
   bool is_open_ = false;
+  std::function<void()> opened_;
   TimePoint drain_until_{};
   int status_ = 0;
 };
 
-Result<void> Server::listen() {
+Result<void> Gateway::State::listen() {
   std::uint16_t port = config_.listen.port;
   for (Lane& lane : lanes_) {
     auto listener = net::Listener::bind(lane.loop, config_.listen.host, port, lanes_.size() > 1);
@@ -102,7 +104,7 @@ Result<void> Server::listen() {
   return {};
 }
 
-void Server::start_pollers() {
+void Gateway::State::start_pollers() {
   for (const config::Pool& pool : config_.pools)
     for (const config::Engine& engine : pool.engines) {
       const auto index = static_cast<EngineIndex>(pollers_.size());
@@ -124,29 +126,29 @@ void Server::start_pollers() {
       unseen_.insert(index);
       pollers_.push_back(std::make_unique<collect::Poller>(lanes_[0].loop, engine, pool.model, std::move(reports)));
     }
+  brain_.pool_named = [this](const std::string& pool) { metrics_.add_pool(pool); };
   brain_.set_probe_interval = [this](EngineIndex engine, Duration interval) {
     pollers_[engine]->set_interval(interval);
   };
   for (auto& poller : pollers_) poller->start();
 }
 
-Result<void> Server::start() {
+Result<void> Gateway::State::start() {
   raise_descriptor_limit();
   shared_.id_seed = std::random_device()() * 0x100000001ull;
   if (auto listening = listen(); !listening) return listening;
-  signals_ = std::make_unique<net::Signals>(lanes_[0].loop, [this](int) { on_signal(); });
   start_pollers();
   opening_.set(open_at_the_latest);
   return {};
 }
 
 // The first requests would be refused for want of replicas if they came before every engine has been looked at.
-void Server::first_look_over(EngineIndex engine) {
+void Gateway::State::first_look_over(EngineIndex engine) {
   unseen_.erase(engine);
   if (unseen_.empty() && !is_open_) open();
 }
 
-void Server::open() {
+void Gateway::State::open() {
   is_open_ = true;
   opening_.cancel();
   for (Lane& lane : lanes_)
@@ -156,14 +158,10 @@ void Server::open() {
                            [this](std::string_view what) { log_.warning(what); });
     });
   admin_->start();
-  const auto url = [](const config::Address& address, std::uint16_t port) {
-    return "http://" + config::Address{address.host, port}.text();
-  };
-  std::cout << "listening on " << url(config_.listen, lanes_[0].listener->port()) << " admin "
-            << url(config_.admin, admin_->port()) << std::endl;
+  if (opened_) opened_();
 }
 
-int Server::run() {
+int Gateway::State::run() {
   for (std::size_t i = 1; i < lanes_.size(); ++i)
     lanes_[i].thread = std::thread([&lane = lanes_[i]] { lane.loop.run(); });
   lanes_[0].loop.run();
@@ -172,8 +170,8 @@ int Server::run() {
   return status_;
 }
 
-// First signal: no new connections, idle ones closed, open answers finish. Second: the end.
-void Server::on_signal() {
+// First: no new connections, idle ones closed, open answers finish. Second: the end.
+void Gateway::State::drain() {
   if (shared_.draining.exchange(true)) return finish(1);
   log_.info("draining: open answers may finish");
   drain_until_ = lanes_[0].loop.now() + config_.timeouts.drain;
@@ -185,7 +183,7 @@ void Server::on_signal() {
   check_drained();
 }
 
-void Server::check_drained() {
+void Gateway::State::check_drained() {
   if (shared_.connections == 0) return finish(0);
   if (lanes_[0].loop.now() > drain_until_) {
     log_.warning("timeouts.drain is over: " + std::to_string(shared_.connections.load()) +
@@ -195,23 +193,24 @@ void Server::check_drained() {
   watchdog_.set(net::Loop::tick);
 }
 
-void Server::finish(int status) {
+void Gateway::State::finish(int status) {
   status_ = status;
   for (Lane& lane : lanes_) lane.loop.stop();
 }
 
-}  // namespace
+Gateway::Gateway(const config::Config& config) : state_(std::make_unique<State>(config)) {}
+Gateway::~Gateway() = default;
 
-int run_server(const config::Config& config) try {
-  Server server(config);
-  if (const auto started = server.start(); !started) {
-    std::cerr << "warmgate serve: " << started.error().what << '\n';
-    return 1;
-  }
-  return server.run();
-} catch (const std::exception& error) {
-  std::cerr << "warmgate serve: " << error.what() << '\n';
-  return 1;
+Result<void> Gateway::start(std::function<void()> opened) {
+  state_->opened_ = std::move(opened);
+  return state_->start();
 }
+int Gateway::run() { return state_->run(); }
+void Gateway::drain() { state_->drain(); }
+net::Loop& Gateway::loop() const { return state_->lanes_[0].loop; }
+gateway::Shared& Gateway::shared() const { return state_->shared_; }
+std::uint16_t Gateway::port() const { return state_->lanes_[0].listener->port(); }
+std::string Gateway::url() const { return url_of(state_->config_.listen, port()); }
+std::string Gateway::admin_url() const { return url_of(state_->config_.admin, state_->admin_->port()); }
 
 }  // namespace wg::app

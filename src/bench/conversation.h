@@ -1,0 +1,33 @@
+// The requests of one session: a history that only grows. What was once sent is sent again byte for byte, as agents
+// do, so that a prefix cache can hit. Owner: one session.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/target.h"
+
+namespace wg::bench {
+
+class Conversation {
+ public:
+  // `head`: the system prompt. Plain text that needs no escapes.
+  Conversation(const Target& target, std::string_view head);
+
+  void add_user(std::string_view text);             // needs no escapes
+  void add_answer(std::string_view escaped_text);   // as escaped_text_of gives it
+  std::string body(std::int64_t max_tokens) const;  // of a streamed request
+  std::size_t text_bytes() const { return text_bytes_; }
+
+ private:
+  void add(std::string_view role, std::string_view escaped_text);
+
+  std::string opening_, messages_;
+  std::size_t text_bytes_ = 0;
+};
+
+// The path that such requests go to, the target's base path included.
+std::string path_of(const Target& target);
+
+}  // namespace wg::bench

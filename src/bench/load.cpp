@@ -1,0 +1,68 @@
+#include "bench/load.h"
+
+#include "bench/text.h"
+#include "core/hash.h"
+
+namespace wg::bench {
+namespace {
+// A target that answers errors must not be asked as fast as it can say no.
+constexpr Duration pause_after_failure = std::chrono::seconds(1);
+
+}  // namespace
+
+struct Load::Slot {
+  Slot(net::Loop& loop, const Target& target) : caller(loop, target), nap(loop) {}
+  Caller caller;
+  Nap nap;
+};
+
+Load::Load(net::Loop& loop, LoadPlan plan, std::function<void()> finished)
+    : loop_(loop),
+      plan_(std::move(plan)),
+      head_(made_up_text(mix(plan_.seed, 0), bytes_of(plan_.target, plan_.work.head))),
+      finished_(std::move(finished)),
+      end_(loop, [this] { stop(); }) {}
+
+Load::~Load() = default;
+
+void Load::start() {
+  measured_.began = loop_.now();
+  if (plan_.length > Duration::zero()) end_.set(plan_.length);
+  running_ = plan_.sessions;
+  for (std::uint32_t number = 0; number < plan_.sessions; ++number) {
+    slots_.push_back(std::make_unique<Slot>(loop_, plan_.target));
+    net::spawn(run(*slots_.back(), number));
+  }
+}
+
+net::Task<void> Load::run(Slot& slot, std::uint32_t number) {
+  const Duration first = from_seconds(to_seconds(sim::first_start(plan_.work, number)) / plan_.time_scale);
+  co_await slot.nap.sleep(first);
+  for (std::uint64_t n = 0; !stopping_; ++n) {
+    Session session(loop_, plan_.target, sim::agent_session(plan_.work, plan_.think, plan_.seed, number, n), head_,
+                    plan_.time_scale);
+    const bool good = co_await session.run(slot.caller, slot.nap, measured_);
+    slot.caller.hang_up();
+    const Duration pause = good ? Duration::zero() : pause_after_failure;
+    co_await slot.nap.sleep(pause);
+  }
+  slot_ended();
+}
+
+void Load::stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  end_.cancel();
+  measured_.ended = loop_.now();
+  for (const auto& slot : slots_) {
+    slot->caller.cancel();
+    slot->nap.end();
+  }
+}
+
+void Load::slot_ended() {
+  // Later, and not from a member: `finished` may destroy us.
+  if (--running_ == 0) loop_.post([finished = std::move(finished_)] { finished(); });
+}
+
+}  // namespace wg::bench
