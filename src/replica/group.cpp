@@ -61,7 +61,7 @@ std::unique_ptr<Flight> Group::send(Work work) {
   order_.push_back(flight->id_);
   // All are under way for the same time, so they arrive in this order.
   arrivals_.push_back({model_now() + network_, flight->id_, std::move(work)});
-  if (network_ <= Duration::zero()) advance();
+  advance();
   wake();
   return flight;
 }

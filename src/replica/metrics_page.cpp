@@ -24,7 +24,7 @@ using HistogramOf = std::function<const Histogram&(std::uint32_t rank)>;
 class Page {
  public:
   explicit Page(const Site& site)
-      : site_(site), model_(quoted(site.model)), started_(number(static_cast<double>(unix_seconds()))) {}
+      : site_(site), model_(quoted(site.model)), started_(number(static_cast<double>(site.started_at))) {}
 
   std::string take() { return std::move(out_); }
   const std::string& started() const { return started_; }

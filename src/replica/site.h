@@ -44,6 +44,8 @@ struct StoredResponse {
   std::vector<Message> messages;  // the whole conversation, the answer included
 };
 
+std::int64_t unix_seconds();
+
 enum class Life : std::uint8_t { up, dying, down, stopped };
 
 struct Site : std::enable_shared_from_this<Site> {
@@ -70,6 +72,7 @@ struct Site : std::enable_shared_from_this<Site> {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::uint64_t>>
       http_requests;      // handler, method; status
   std::int64_t load = 0;  // requests being answered
+  std::int64_t started_at = unix_seconds();
 
  private:
   Result<void> listen();
@@ -90,6 +93,5 @@ Reply local_answer(Site& site, Connection& me);  // of all paths that need no en
 std::string head_of(const Reply& reply, std::optional<std::size_t> content_length, bool keep_alive);
 // True if the connection can go on.
 net::Task<bool> write_reply(Site& site, Connection& me, const Reply& reply);
-std::int64_t unix_seconds();
 
 }  // namespace wg::replica
