@@ -3,6 +3,7 @@ import pytest
 
 from harness.fake_engine import FakeEngine
 from harness.gateway import BINARY, Gateway, pool
+from harness.replica import Replica
 
 
 @pytest.fixture
@@ -16,6 +17,19 @@ def make_engine():
     yield make
     for engine in made:
         engine.stop()
+
+
+@pytest.fixture
+def make_replica():
+    """make_replica(ranks=, speed=, ...): a simulated vLLM (`warmgate replica`) on a free port."""
+    made = []
+
+    def make(**flags):
+        made.append(Replica(**flags))
+        return made[-1]
+    yield make
+    for replica in made:
+        replica.stop()
 
 
 @pytest.fixture
