@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <iostream>
-#include <thread>
 
 #include "app/demo_table.h"
+#include "app/engine_thread.h"
 #include "app/server.h"
 #include "bench/load.h"
 #include "core/hash.h"
-#include "replica/server.h"
 
 namespace wg::app {
 namespace {
@@ -27,28 +26,6 @@ replica::Options engine_options(const DemoOptions& options) {
   engine.seed = options.seed;
   return engine;
 }
-
-// The simulated engine, on its own thread so that it does not wait for us, nor we for it.
-class EngineThread {
- public:
-  explicit EngineThread(const replica::Options& options) : server_(loop_, options) {}
-  ~EngineThread() {
-    if (!thread_.joinable()) return;
-    loop_.stop();
-    thread_.join();
-  }
-  Result<void> start() {
-    if (auto started = server_.start(); !started) return started;
-    thread_ = std::thread([this] { loop_.run(); });
-    return {};
-  }
-  std::uint16_t port() const { return server_.port(); }
-
- private:
-  net::Loop loop_;
-  replica::Server server_;
-  std::thread thread_;
-};
 
 config::Config gateway_config(const DemoOptions& options, std::uint16_t engine_port) {
   config::Engine engine;
@@ -215,7 +192,7 @@ std::vector<DemoReplica> Demo::replicas() const {
     row.name = brain.directory().get()->replicas[replica.index].id;
     row.up = replica.up;
     row.placed = replica.turns.placed, row.sticky = replica.turns.sticky;
-    row.spilled = replica.turns.spilled, row.moved = replica.turns.moved;
+    row.spilled = replica.turns.spilled;
     row.in_flight = replica.in_flight;
     row.kv_usage = replica.kv_usage.value_or(0);
     for (const probe::RankSample& sample : samples()) {
@@ -238,7 +215,7 @@ std::vector<DemoReplica> Demo::replicas_of_run() const {
     DemoReplica& row = rows[i];
     const DemoReplica& before = before_[i];
     row.placed -= before.placed, row.sticky -= before.sticky;
-    row.spilled -= before.spilled, row.moved -= before.moved;
+    row.spilled -= before.spilled;
     row.cached -= before.cached, row.computed -= before.computed;
     const auto found = answered.find(std::string(engine_name) + "/" + std::to_string(i));
     row.requests = found == answered.end() ? 0 : found->second;

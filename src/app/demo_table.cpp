@@ -1,5 +1,6 @@
 #include "app/demo_table.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -33,14 +34,17 @@ using Count = unsigned long long;
 
 std::vector<std::string> table_lines(const std::vector<DemoReplica>& replicas, const DemoProgress& progress) {
   std::vector<std::string> lines;
-  lines.push_back(text("%-24s %8s %7s %7s %8s %6s %10s %11s %13s %6s %5s", "replica", "requests", "placed", "sticky",
-                       "spilled", "moved", "in flight", "cached tok", "computed tok", "hits", "KV"));
+  std::size_t width = 8;
+  for (const DemoReplica& r : replicas) width = std::max(width, r.name.size());
+  const int name = static_cast<int>(width);
+  lines.push_back(text("%-*s %8s %6s %6s %7s %9s %10s %12s %5s %5s", name, "replica", "requests", "placed", "sticky",
+                       "spilled", "in flight", "cached tok", "computed tok", "hits", "KV"));
   for (const DemoReplica& r : replicas) {
     const double prompt = r.cached + r.computed;
     const std::string hits = prompt > 0 ? text("%.0f%%", r.cached / prompt * 100) : "-";
-    lines.push_back(text("%-24s %8llu %7llu %7llu %8llu %6llu %10.0f %11.0f %13.0f %6s %4.0f%%%s", r.name.c_str(),
-                         Count{r.requests}, Count{r.placed}, Count{r.sticky}, Count{r.spilled}, Count{r.moved},
-                         r.in_flight, r.cached, r.computed, hits.c_str(), r.kv_usage * 100, r.up ? "" : "  down"));
+    lines.push_back(text("%-*s %8llu %6llu %6llu %7llu %9.0f %10.0f %12.0f %5s %4.0f%%%s", name, r.name.c_str(),
+                         Count{r.requests}, Count{r.placed}, Count{r.sticky}, Count{r.spilled}, r.in_flight, r.cached,
+                         r.computed, hits.c_str(), r.kv_usage * 100, r.up ? "" : "  down"));
   }
   const bench::Row& row = progress.so_far;
   lines.push_back(text("%-7s %5.1f of %.0f s   %u sessions   %llu turns   hits %s %%   TTFT p50 %s s   %.0f tok/min",
@@ -85,10 +89,13 @@ std::vector<std::string> comparison_lines(const bench::Row& first, const bench::
 
 void LiveTable::show(const std::vector<std::string>& lines) {
   std::string out;
+  // Lines are cut at the edge of a narrow terminal: wrapped ones would be miscounted when they are drawn over.
+  if (in_place_) out += "\r\x1b[?7l";
   if (in_place_ && lines_ > 0) out += "\x1b[" + std::to_string(lines_) + "A";
   for (const std::string& line : lines) out += (in_place_ ? "\x1b[2K" : "") + line + "\n";
   for (std::size_t n = lines.size(); in_place_ && n < lines_; ++n) out += "\x1b[2K\n";
   lines_ = std::max(lines.size(), lines_);
+  if (in_place_) out += "\x1b[2K\x1b[?7h";
   std::cout << out << std::flush;
 }
 

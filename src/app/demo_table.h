@@ -14,7 +14,7 @@ namespace wg::app {
 struct DemoReplica {
   std::string name;
   bool up = false;
-  std::uint64_t requests = 0, placed = 0, sticky = 0, spilled = 0, moved = 0;
+  std::uint64_t requests = 0, placed = 0, sticky = 0, spilled = 0;
   double in_flight = 0;
   double cached = 0, computed = 0;  // prompt tokens, as the engine counts them
   double kv_usage = 0;              // 0..1

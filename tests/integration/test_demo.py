@@ -20,7 +20,7 @@ def demo(*arguments, timeout=90):
 
 
 def test_a_policy_and_off_as_json():
-    done = demo("--for", "6s", "--json")
+    done = demo("--for", "6s", "--speed", "20", "--json")
     assert done.returncode == 0, done.stderr
     sticky, off = json.loads(done.stdout)["rows"]
     assert (sticky["policy"], off["policy"]) == ("sticky", "off")
