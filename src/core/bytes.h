@@ -31,6 +31,7 @@ class Bytes {
   ~Bytes() { std::free(data_); }
 
   std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
   std::string_view view() const { return {data_, size_}; }
   std::string_view view(std::size_t from) const { return {data_ + from, size_ - from}; }

@@ -30,8 +30,9 @@ constexpr std::string_view phrases[] = {
 bool is_background_call(const BodyFacts& facts, const BackgroundSigns& signs) {
   if (facts.has_tools || signs.has_answer || facts.text_bytes == 0 || facts.text_bytes > most_text_bytes) return false;
   if (signs.wants_json_schema || facts.max_tokens == tiny_answer) return true;
+  // Sets one bit of every byte: letters become small, and what else changes is in no phrase.
   std::string text(signs.opening);
-  std::transform(text.begin(), text.end(), text.begin(), lower);
+  for (char& c : text) c = static_cast<char>(c | 0x20);
   return std::any_of(std::begin(phrases), std::end(phrases),
                      [&](std::string_view phrase) { return text.find(phrase) != std::string::npos; });
 }

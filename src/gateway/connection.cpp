@@ -48,6 +48,8 @@ LoopContext::LoopContext(net::Loop& its_loop, Shared& its_shared) : loop(its_loo
       idle.push_back(std::make_unique<net::IdlePool>(loop, shared.config.timeouts.upstream_keep_alive));
 }
 
+LoopContext::~LoopContext() = default;
+
 Connection::Connection(LoopContext& its_context, net::Stream its_stream)
     : context(its_context), stream(std::move(its_stream)), parser(limits_of(its_context.shared.config)) {
   context.open.insert(this);

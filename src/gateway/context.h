@@ -16,6 +16,7 @@
 namespace wg::gateway {
 
 class Connection;
+struct Upstream;
 
 // Shared by all loops; outlives them.
 struct Shared {
@@ -32,11 +33,13 @@ struct Shared {
 // One for each I/O loop, used on its thread only.
 struct LoopContext {
   LoopContext(net::Loop& its_loop, Shared& its_shared);
+  ~LoopContext();
 
   net::Loop& loop;
   Shared& shared;
-  std::vector<std::unique_ptr<net::IdlePool>> idle;  // by EngineIndex
-  std::unordered_set<Connection*> open;              // client connections, for draining
+  std::vector<std::unique_ptr<net::IdlePool>> idle;        // by EngineIndex
+  std::vector<std::unique_ptr<Upstream>> spare_upstreams;  // to be used again
+  std::unordered_set<Connection*> open;                    // client connections, for draining
 };
 
 }  // namespace wg::gateway

@@ -55,7 +55,7 @@ net::Task<After> send(Exchange& x) {
       co_return after;
     }
     x.dispatch = std::get<fleet::Dispatch>(decision.command);
-    x.upstream.reset();
+    close_upstream(x);
     ++x.record.attempts;
     const Attempt attempt = co_await forward(x);
     x.upstream_answered = attempt.answered;
@@ -85,7 +85,7 @@ net::Task<After> send(Exchange& x) {
   const bool sound = outcome == fleet::Outcome::ok && x.keep_alive;
   account(x, outcome);
   ticket.set_outcome(outcome);
-  x.upstream.reset();  // closing it is what makes the engine stop
+  close_upstream(x);
   co_return sound ? After::keep : After::close;
 }
 

@@ -3,6 +3,7 @@
 // Everything that a stage finds out is put here. Lives in exchange()'s coroutine, on the client's loop.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "dialect/session.h"
 #include "gateway/connection.h"
 #include "gateway/paths.h"
+#include "gateway/upstream.h"
 #include "http/sse.h"
 #include "net/dial.h"
 #include "record/request_log.h"
@@ -23,21 +25,6 @@ namespace wg::gateway {
 
 // What becomes of the client's connection after an answer.
 enum class After { keep, close };
-
-// An engine's answer as far as it has been read: its head, and the decoded bytes of its body that were held back.
-struct Upstream {
-  explicit Upstream(const http::Limits& limits) : parser(limits) {}
-
-  net::Stream stream;
-  http::ResponseParser parser;
-  Bytes buffer;               // what one read brought
-  std::string_view unparsed;  // the rest of it
-  Bytes held;                 // body bytes read but not passed on
-  EngineIndex engine = 0;
-  bool reused = false;     // a kept connection: it may have been closed under us
-  bool complete = false;   // the whole message was read
-  bool is_stream = false;  // SSE that we look into
-};
 
 class SignsOfLife;
 
@@ -64,7 +51,7 @@ struct Exchange {
   fleet::Dispatch dispatch;
   dialect::Splices edits;
   bool added_include_usage = false;
-  std::optional<Upstream> upstream;
+  std::unique_ptr<Upstream> upstream;
   TimePoint dispatched{};
   net::Dial* dialling = nullptr;  // what a client that leaves must interrupt
   bool client_gone = false;

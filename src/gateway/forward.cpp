@@ -10,7 +10,6 @@ namespace wg::gateway {
 namespace {
 
 constexpr std::size_t held_limit = 4 << 20;
-constexpr http::Limits answer_limits{.head_bytes = 64 * 1024, .head_count = 200};
 
 Attempt failed(fleet::Failure failure, std::string why) { return {failure, false, std::move(why)}; }
 
@@ -27,9 +26,7 @@ fleet::Failure failure_of(net::IoError error) {
 
 net::Task<net::IoResult<void>> connect(Exchange& x) {
   const EngineEntry& engine = x.engine();
-  Upstream& up = x.upstream.emplace(answer_limits);
-  up.engine = x.replica().engine;
-  up.parser.reset(x.head.method == "HEAD");
+  Upstream& up = open_upstream(x, x.replica().engine);
   if (!x.dispatch.same_connection_rule) {
     if (auto kept = x.context.idle[up.engine]->take()) {
       up.stream = std::move(*kept);

@@ -8,17 +8,20 @@
 namespace wg::gateway {
 namespace {
 
-double milliseconds(Duration d) { return static_cast<double>(d.count()) / 1000.0; }
+// As 12.3: printf would take longer than the rest of the head.
+void append_millis(std::string& out, Duration d) {
+  const auto tenths = std::max<Duration::rep>(d.count(), 0) / 100;
+  out.append(std::to_string(tenths / 10)).append(1, '.').append(1, static_cast<char>('0' + tenths % 10));
+}
 
 // The fields that we add; views into the exchange and into `texts`.
 struct AddedFields {
   explicit AddedFields(const Exchange& x) {
     session = x.session.key ? x.session.key.short_hex() : "-";
-    char timing[96];
-    const TimePoint now = x.context.loop.now();
-    std::snprintf(timing, sizeof timing, "wait;dur=%.1f, engine;dur=%.1f", milliseconds(x.dispatched - x.arrived),
-                  milliseconds(now - x.dispatched));
-    server_timing = timing;
+    server_timing = "wait;dur=";
+    append_millis(server_timing, x.dispatched - x.arrived);
+    server_timing += ", engine;dur=";
+    append_millis(server_timing, x.context.loop.now() - x.dispatched);
     fields = {{"x-warmgate-replica", x.replica().id},
               {"x-warmgate-route", policy::name_of(x.dispatch.route)},
               {"x-warmgate-session", session},

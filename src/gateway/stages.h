@@ -45,7 +45,10 @@ net::Task<Attempt> forward(Exchange& x);
 net::Task<net::IoResult<void>> read_response_head(Exchange& x);
 // The next decoded body bytes. None and x.upstream->complete: the end. They hold until the next call.
 net::Task<net::IoResult<void>> read_response_body(Exchange& x, std::vector<std::string_view>& spans, Duration timeout);
-// Back to the idle pool if the exchange on it was complete and sound; else it is closed, which makes the engine stop.
+// Puts a clean x.upstream in place for an attempt; closes it again, which is what makes an engine stop.
+Upstream& open_upstream(Exchange& x, EngineIndex engine);
+void close_upstream(Exchange& x);
+// Its connection goes back to the idle pool if the exchange on it was complete and sound; else it is closed.
 void release_upstream(Exchange& x);
 
 // ---- relay.cpp, relay_stream.cpp ----

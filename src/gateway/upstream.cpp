@@ -5,6 +5,8 @@ namespace wg::gateway {
 namespace {
 
 constexpr std::size_t read_block = 16 * 1024;
+constexpr std::size_t kept_bytes = 64 * 1024;  // of a buffer that is used again
+constexpr std::size_t spares = 64;             // per loop
 
 // Feeds what has been read, or reads more and feeds that. False: the connection broke within the message.
 net::Task<net::IoResult<http::Progress>> advance(Upstream& up, std::vector<std::string_view>& spans, Duration timeout) {
@@ -50,12 +52,44 @@ net::Task<net::IoResult<void>> read_response_body(Exchange& x, std::vector<std::
   co_return net::IoResult<void>();
 }
 
-void release_upstream(Exchange& x) {
+void Upstream::clear() {
+  stream = net::Stream();
+  unparsed = {};
+  if (held.capacity() > kept_bytes) held.release();
+  held.clear();
+  buffer.clear();
+  reused = complete = is_stream = false;
+}
+
+Upstream& open_upstream(Exchange& x, EngineIndex engine) {
+  auto& spare = x.context.spare_upstreams;
+  if (spare.empty()) {
+    x.upstream = std::make_unique<Upstream>();
+  } else {
+    x.upstream = std::move(spare.back());
+    spare.pop_back();
+  }
+  x.upstream->engine = engine;
+  x.upstream->parser.reset(x.head.method == "HEAD");
+  return *x.upstream;
+}
+
+void close_upstream(Exchange& x) {
   if (!x.upstream) return;
+  auto& spare = x.context.spare_upstreams;
+  // A parser that met nonsense stays dead.
+  if (x.upstream->complete && spare.size() < spares) {
+    x.upstream->clear();
+    spare.push_back(std::move(x.upstream));
+  }
+  x.upstream.reset();
+}
+
+void release_upstream(Exchange& x) {
   Upstream& up = *x.upstream;
   if (up.complete && up.parser.head().keep_alive && up.unparsed.empty() && up.stream)
     x.context.idle[up.engine]->give_back(std::move(up.stream));
-  x.upstream.reset();
+  close_upstream(x);
 }
 
 }  // namespace wg::gateway

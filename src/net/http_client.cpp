@@ -9,7 +9,6 @@ namespace wg::net {
 namespace {
 
 constexpr std::size_t read_block = 64 * 1024;
-constexpr http::Limits answer_limits{.head_bytes = 64 * 1024, .head_count = 200};
 
 tl::unexpected<Error> io_failure(IoError error, const char* while_doing) {
   const Fault fault = error == IoError::timed_out ? Fault::timeout : Fault::upstream;
@@ -53,7 +52,7 @@ Task<Result<Reply>> HttpClient::exchange(const std::string& request, Duration ti
   const auto sent = co_await stream.write(pieces, timeout);
   if (!sent) co_return io_failure(sent.error(), "sending");
 
-  http::ResponseParser parser(answer_limits);
+  http::ResponseParser parser(http::answer_limits);
   parser.reset(false);
   Reply reply;
   std::vector<char> buffer(read_block);
