@@ -101,8 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"fleet\nat 0s fault engine=e0 kind=fire\n", "x.scn:2:28: 'fire' is none of refuse"},
         Bad{"fleet\nwith 1s policy off\n", "x.scn:2:6: after 'with' stands"},
         Bad{"fleet\nat 1x policy off\n", "x.scn:2:4: '1x' is no time"},
-        Bad{"fleet\nat 0s policy\n", "x.scn:2:7: which policy?"},
-        Bad{"fleet\nat 0s until\n", "x.scn:2:7: until what?"},
+        Bad{"fleet\nat 0s policy\n", "x.scn:2:7: which policy?"}, Bad{"fleet\nat 0s until\n", "x.scn:2:7: until what?"},
         Bad{"fleet\nat 0s policy off\nend\n", "x.scn:3:1: write it as: end expect"},
         Bad{"fleet\nat 0s policy off\nend expect in_flight=0\nat 0s policy off\n", "x.scn:4:1: nothing may follow"}));
 
