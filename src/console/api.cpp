@@ -1,7 +1,10 @@
 #include "console/api.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <vector>
 
 #include "core/assert.h"
 
@@ -29,6 +32,17 @@ json or_null(const std::optional<T>& value) {
 bool is_shown(const fleet::ReplicaState& replica) {
   if (replica.retired) return replica.in_flight > 0;
   return replica.rank || replica.requests > 0;
+}
+
+// In the order of the configuration, whichever answered first; within an engine by rank, the row without one last.
+std::vector<fleet::ReplicaState> shown_replicas(const Shared& shared) {
+  auto rows = shared.brain.fleet().replicas(shared.brain.fleet_now());
+  std::erase_if(rows, [](const fleet::ReplicaState& replica) { return !is_shown(replica); });
+  const auto place = [](const fleet::ReplicaState& replica) {
+    return std::tuple(replica.engine, !replica.rank, replica.rank.value_or(0), replica.index);
+  };
+  std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return rows;
 }
 
 json turns_of(const fleet::ReplicaState::Turns& turns) {
@@ -117,8 +131,7 @@ json engine_row(const Shared& shared, const gateway::Directory& directory, Engin
 ApiAnswer replicas(Shared& shared) {
   const auto directory = shared.brain.directory().get();
   json rows = json::array(), engines = json::array();
-  for (const auto& replica : shared.brain.fleet().replicas(shared.brain.fleet_now()))
-    if (is_shown(replica)) rows.push_back(replica_row(shared, *directory, replica));
+  for (const auto& replica : shown_replicas(shared)) rows.push_back(replica_row(shared, *directory, replica));
   for (EngineIndex e = 0; e < directory->engines.size(); ++e) {
     engines.push_back(engine_row(shared, *directory, e));
     if (!shared.brain.engines()[e].found) rows.push_back(unknown_row(*directory, e));
@@ -222,10 +235,7 @@ std::string percent_decoded(std::string_view text) {
 std::string metrics_page(Shared& shared) {
   const auto directory = shared.brain.directory().get();
   std::vector<record::ReplicaGauges> rows;
-  double in_flight = 0;
-  for (const auto& replica : shared.brain.fleet().replicas(shared.brain.fleet_now())) {
-    in_flight += replica.in_flight;
-    if (!is_shown(replica)) continue;
+  for (const auto& replica : shown_replicas(shared)) {
     record::ReplicaGauges row;
     row.pool = directory->pools[replica.pool].name;
     row.replica = directory->replicas[replica.index].id;
@@ -246,7 +256,7 @@ std::string metrics_page(Shared& shared) {
     rows.push_back(std::move(row));
   }
   record::ProcessGauges process;
-  process.requests_in_flight = in_flight;
+  process.requests_in_flight = static_cast<double>(shared.brain.fleet().requests_known());
   process.sessions = static_cast<double>(shared.brain.fleet().sessions_known());
   process.connections = shared.connections;
   process.log_dropped = static_cast<double>(shared.log.dropped());
