@@ -1,12 +1,11 @@
 #include "console/api.h"
 
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <tuple>
 #include <vector>
 
-#include "core/assert.h"
+#include "console/metrics_page.h"
+#include "console/shown_replicas.h"
 
 namespace wg::console {
 namespace {
@@ -26,23 +25,6 @@ ApiAnswer wrong(int status, const std::string& message) {
 template <class T>
 json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json();
-}
-
-// Retired rows until their last request has ended; the row without a rank once a request was left to its engine.
-bool is_shown(const fleet::ReplicaState& replica) {
-  if (replica.retired) return replica.in_flight > 0;
-  return replica.rank || replica.requests > 0;
-}
-
-// In the order of the configuration, whichever answered first; within an engine by rank, the row without one last.
-std::vector<fleet::ReplicaState> shown_replicas(const Shared& shared) {
-  auto rows = shared.brain.fleet().replicas(shared.brain.fleet_now());
-  std::erase_if(rows, [](const fleet::ReplicaState& replica) { return !is_shown(replica); });
-  const auto place = [](const fleet::ReplicaState& replica) {
-    return std::tuple(replica.engine, !replica.rank, replica.rank.value_or(0), replica.index);
-  };
-  std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  return rows;
 }
 
 json turns_of(const fleet::ReplicaState::Turns& turns) {
@@ -231,38 +213,6 @@ std::string percent_decoded(std::string_view text) {
 }
 
 }  // namespace
-
-std::string metrics_page(Shared& shared) {
-  const auto directory = shared.brain.directory().get();
-  std::vector<record::ReplicaGauges> rows;
-  for (const auto& replica : shown_replicas(shared)) {
-    record::ReplicaGauges row;
-    row.pool = directory->pools[replica.pool].name;
-    row.replica = directory->replicas[replica.index].id;
-    row.up = replica.up;
-    row.in_flight = replica.in_flight;
-    row.active_sessions = replica.active_sessions;
-    row.running = replica.running;
-    row.waiting = replica.waiting;
-    row.kv_usage = replica.kv_usage;
-    const auto& turns = replica.turns;
-    row.placed = static_cast<double>(turns.placed), row.sticky = static_cast<double>(turns.sticky),
-    row.spilled = static_cast<double>(turns.spilled);
-    row.moved = static_cast<double>(turns.moved), row.off = static_cast<double>(turns.off),
-    row.unsteered = static_cast<double>(turns.unsteered);
-    row.prompt_cached = static_cast<double>(replica.prompt_cached);
-    row.prompt_computed = static_cast<double>(replica.prompt_computed);
-    row.output_tokens = static_cast<double>(replica.output_tokens);
-    rows.push_back(std::move(row));
-  }
-  record::ProcessGauges process;
-  process.requests_in_flight = static_cast<double>(shared.brain.fleet().requests_known());
-  process.sessions = static_cast<double>(shared.brain.fleet().sessions_known());
-  process.connections = shared.connections;
-  process.log_dropped = static_cast<double>(shared.log.dropped());
-  process.bugs = static_cast<double>(bug_count.load());
-  return shared.metrics.text(rows, process);
-}
 
 ApiAnswer answer(Shared& shared, std::string_view method, std::string_view target, std::string_view body) {
   const std::string_view path = target.substr(0, target.find('?'));

@@ -15,7 +15,4 @@ struct ApiAnswer {
 
 ApiAnswer answer(gateway::Shared& shared, std::string_view method, std::string_view target, std::string_view body);
 
-// One of answer()'s: what /metrics shows.
-std::string metrics_page(gateway::Shared& shared);
-
 }  // namespace wg::console

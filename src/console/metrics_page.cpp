@@ -1,0 +1,42 @@
+#include "console/metrics_page.h"
+
+#include <vector>
+
+#include "console/shown_replicas.h"
+#include "core/assert.h"
+
+namespace wg::console {
+
+std::string metrics_page(gateway::Shared& shared) {
+  const auto directory = shared.brain.directory().get();
+  std::vector<record::ReplicaGauges> rows;
+  for (const auto& replica : shown_replicas(shared)) {
+    record::ReplicaGauges row;
+    row.pool = directory->pools[replica.pool].name;
+    row.replica = directory->replicas[replica.index].id;
+    row.up = replica.up;
+    row.in_flight = replica.in_flight;
+    row.active_sessions = replica.active_sessions;
+    row.running = replica.running;
+    row.waiting = replica.waiting;
+    row.kv_usage = replica.kv_usage;
+    const auto& turns = replica.turns;
+    row.placed = static_cast<double>(turns.placed), row.sticky = static_cast<double>(turns.sticky),
+    row.spilled = static_cast<double>(turns.spilled);
+    row.moved = static_cast<double>(turns.moved), row.off = static_cast<double>(turns.off),
+    row.unsteered = static_cast<double>(turns.unsteered);
+    row.prompt_cached = static_cast<double>(replica.prompt_cached);
+    row.prompt_computed = static_cast<double>(replica.prompt_computed);
+    row.output_tokens = static_cast<double>(replica.output_tokens);
+    rows.push_back(std::move(row));
+  }
+  record::ProcessGauges process;
+  process.requests_in_flight = static_cast<double>(shared.brain.fleet().requests_known());
+  process.sessions = static_cast<double>(shared.brain.fleet().sessions_known());
+  process.connections = shared.connections;
+  process.log_dropped = static_cast<double>(shared.log.dropped());
+  process.bugs = static_cast<double>(bug_count.load());
+  return shared.metrics.text(rows, process);
+}
+
+}  // namespace wg::console
