@@ -12,5 +12,6 @@ void add_serve(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 void add_replica(CLI::App& app, int& status);
+void add_simulate(CLI::App& app, int& status);
 
 }  // namespace wg::app

@@ -30,7 +30,7 @@ class Loop final : public Clients {
     Conversation talk;
     std::size_t turn = 0;
     TimePoint began;
-    ReplicaIndex before = no_replica;
+    std::uint32_t before = 0;  // rank of the turn before
   };
 
   static WorldSpec spec_of(const LoopRun& run) {
@@ -50,7 +50,7 @@ class Loop final : public Clients {
   std::vector<Slot> slots_;
   std::unordered_map<RequestId, std::uint32_t> asked_by_;  // looked up only
   std::vector<double> ttfb_, session_times_;
-  double output_tokens_ = 0, busy_sum_ = 0, polls_ = 0, later_turns_ = 0, stayed_ = 0;
+  double busy_sum_ = 0, polls_ = 0, later_turns_ = 0, stayed_ = 0;
   LoopRow row_;
 };
 
@@ -66,7 +66,6 @@ LoopRow Loop::go() {
 
   const double step_s = to_seconds(run_.step);
   row_.sessions_per_hour = static_cast<double>(session_times_.size()) * 3600 / step_s;
-  row_.output_tokens_per_min = output_tokens_ * 60 / step_s;
   for (const double t : ttfb_) row_.ttfb_mean_s += t / static_cast<double>(ttfb_.size());
   row_.ttfb_p50_s = quantile(ttfb_, 0.5);
   row_.ttfb_p95_s = quantile(ttfb_, 0.95);
@@ -76,6 +75,7 @@ LoopRow Loop::go() {
   const auto queries = static_cast<double>(after.prefix_queries - before.prefix_queries);
   row_.prefix_hit_share = queries > 0 ? static_cast<double>(after.prefix_hits - before.prefix_hits) / queries : 0;
   row_.stayed_share = later_turns_ > 0 ? stayed_ / later_turns_ : 1;
+  row_.output_tokens_per_min = static_cast<double>(after.generation_tokens - before.generation_tokens) * 60 / step_s;
   row_.preemptions = static_cast<double>(after.preemptions - before.preemptions);
   row_.digest = world_.fleet().digest();
   return row_;
@@ -88,6 +88,7 @@ EngineCounters Loop::totals() const {
     sum.prefix_queries += one.prefix_queries;
     sum.prefix_hits += one.prefix_hits;
     sum.preemptions += one.preemptions;
+    sum.generation_tokens += one.generation_tokens;
   }
   return sum;
 }
@@ -114,7 +115,6 @@ void Loop::begin_session(std::uint32_t client) {
   slot.plan = agent_session(run_.preset.load, run_.think, run_.seed, client, slot.n++);
   slot.talk = Conversation(run_.preset.engine.block_size, mix(0x68656164, run_.seed), slot.plan.head, slot.plan.text);
   slot.began = world_.now();
-  slot.before = no_replica;
   send_turn(client);
 }
 
@@ -138,7 +138,7 @@ void Loop::ended(const Answer& answer) {
   if (measuring()) count(slot, answer);
   const TurnPlan& turn = slot.plan.turns[slot.turn];
   slot.talk.hear(slot.talk.answer_of(turn.output));
-  slot.before = answer.replica;
+  slot.before = answer.rank;
   const bool over = ++slot.turn == slot.plan.turns.size();
   if (over) {
     slot.turn = 0;
@@ -151,10 +151,9 @@ void Loop::count(const Slot& slot, const Answer& answer) {
   ++row_.turns;
   if (answer.outcome != fleet::Outcome::ok || answer.status != 200) ++row_.failures;
   if (answer.first_content) ttfb_.push_back(to_seconds(*answer.first_content - answer.arrived));
-  output_tokens_ += static_cast<double>(answer.output.count);
   if (slot.turn == 0) return;
   ++later_turns_;
-  if (answer.replica == slot.before) ++stayed_;
+  if (answer.rank == slot.before) ++stayed_;
 }
 
 }  // namespace

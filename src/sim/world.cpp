@@ -43,7 +43,10 @@ World::State::Open* World::State::attempt(const Due& due) {
 void World::State::handle(const Due& due) {
   switch (due.what) {
     case What::ask:
-      if (const Open* one = find(due.id)) tell(one->question.asked);
+      if (Open* one = find(due.id)) {
+        one->told = true;
+        tell(one->question.asked);
+      }
       break;
     case What::step_begin:
       if (due.life == engines[due.engine].life()) begin_step(due.engine, due.rank);

@@ -50,6 +50,8 @@ struct Answer {
   policy::Route route = policy::Route::placed;
   const char* rule = "";
   ReplicaIndex replica = no_replica;  // of its last attempt
+  EngineIndex engine = 0;             // where that attempt was worked on, whoever chose it
+  std::uint32_t rank = 0;
   std::uint32_t attempts = 0;
   FinishReason finish = FinishReason::none;
   Tokens prompt, cached, output;  // as the engine reports them; output: tokens that came

@@ -1,6 +1,5 @@
 // What becomes of a request: the outcomes of the live gateway's stages (gateway/exchange.cpp, forward.cpp, relay.cpp),
 // one for one, without the bytes.
-#include "core/assert.h"
 #include "sim/world_state.h"
 
 namespace wg::sim {
@@ -8,7 +7,7 @@ namespace wg::sim {
 void World::State::begin_attempt(const fleet::Dispatch& dispatch) {
   const RequestId request = dispatch.request;
   Open* const found = find(request);
-  if (!found) return WG_BUG("a dispatch of a request that has been answered");
+  if (!found) return;  // its client left while the fleet was being asked
   Open& open = *found;
   const Row& row = rows[dispatch.replica];
   ModelEngine& engine = engines[row.engine];
@@ -160,7 +159,7 @@ void World::State::fail_attempt(RequestId request, Open& open, fleet::Failure fa
 
 void World::State::rejected(const fleet::Reject& reject) {
   Open* const open = find(reject.request);
-  if (!open) return WG_BUG("a refusal of a request that has been answered");
+  if (!open) return;
   if (reject.pass_upstream_answer && open->refusal != 0) {
     open->answer.status = open->refusal;
     return end(reject.request, *open, fleet::Outcome::ok);
@@ -176,6 +175,8 @@ void World::State::end(RequestId request, Open& open, fleet::Outcome outcome) {
   Answer& answer = open.answer;
   answer.outcome = outcome;
   answer.ended = now;
+  answer.engine = open.engine;
+  answer.rank = open.rank;
   answer.prompt = open.question.prompt.size();
   if (answer.measured && !open.question.streamed && open.question.response)
     tell(fleet::ResponseMade{request, open.question.response});
@@ -188,7 +189,7 @@ void World::State::end(RequestId request, Open& open, fleet::Outcome outcome) {
     usage.output = answer.measured ? answer.output : Tokens{};
     tell(usage);
   }
-  tell(fleet::Finished{request, outcome});
+  if (open.told) tell(fleet::Finished{request, outcome});
   const Answer told = answer;
   asked.erase(request);
   clients.ended(told);

@@ -19,6 +19,7 @@ struct World::State {
   struct Open {
     Question question;
     Answer answer;
+    bool told = false;  // the fleet knows of it
     EngineIndex engine = 0;
     std::uint32_t rank = 0;
     bool under_way = false;  // an attempt is: it is on its way to `engine`
