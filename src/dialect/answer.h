@@ -43,7 +43,8 @@ enum class EventKind : std::uint8_t {
 struct Event {
   EventKind kind = EventKind::content;
   int status = 0;  // of an error: its HTTP code if it names one, else 500
-  bool ends = false;         // the stream is complete with this one ([DONE], message_stop, response.completed/failed/incomplete)
+  bool ends =
+      false;  // the stream is complete with this one ([DONE], message_stop, response.completed/failed/incomplete)
   bool engine_dead = false;  // of an error: the engine says that it is dying, so its other streams are too
 };
 

@@ -20,12 +20,13 @@ namespace wg::fleet {
 // An engine answered discovery (again): its replicas are made, or made anew if model or rank count changed.
 struct EngineFound {
   EngineIndex engine = 0;
-  std::optional<PoolIndex> pool;         // the pool it joins now; empty: the one of its EngineSpec
-  std::string model;                     // the name it serves under
+  std::optional<PoolIndex> pool;  // the pool it joins now; empty: the one of its EngineSpec
+  std::string model;              // the name it serves under
   std::uint32_t ranks = 1;
-  bool steerable = true;                 // knows X-data-parallel-rank (vLLM, SGLang), or has a single rank
-  std::optional<std::uint32_t> max_concurrent;  // sequences a replica runs at once; empty: unknown (threshold is assumed)
-  std::optional<Tokens> kv_capacity;     // per replica
+  bool steerable = true;  // knows X-data-parallel-rank (vLLM, SGLang), or has a single rank
+  std::optional<std::uint32_t>
+      max_concurrent;                 // sequences a replica runs at once; empty: unknown (threshold is assumed)
+  std::optional<Tokens> kv_capacity;  // per replica
 };
 
 // One metrics scrape of a rank.
@@ -37,20 +38,25 @@ struct ReplicaSampled {
 };
 
 // /health and a metrics scrape both succeeded / one of them failed.
-struct ProbeGood { EngineIndex engine = 0; };
-struct ProbeBad { EngineIndex engine = 0; bool refused = false; };
+struct ProbeGood {
+  EngineIndex engine = 0;
+};
+struct ProbeBad {
+  EngineIndex engine = 0;
+  bool refused = false;
+};
 
 enum class RequestClass : std::uint8_t { turn, sub_agent, background, untracked };
 
 struct RequestArrived {
   RequestId request = 0;
   PoolIndex pool = 0;
-  SessionKey session, lineage, parent;   // zero: none
+  SessionKey session, lineage, parent;  // zero: none
   RequestClass kind = RequestClass::turn;
   Tokens prompt_estimate;
-  bool steerable_path = true;            // false: /v1/responses, embeddings, ...: ranks ignore the rank header there
-  SessionKey pinned_to_response;         // hash of previous_response_id or of the id in the path; zero: none
-  bool must_be_pinned = false;           // GET /v1/responses/{id}: without a known maker there is nowhere to go
+  bool steerable_path = true;     // false: /v1/responses, embeddings, ...: ranks ignore the rank header there
+  SessionKey pinned_to_response;  // hash of previous_response_id or of the id in the path; zero: none
+  bool must_be_pinned = false;    // GET /v1/responses/{id}: without a known maker there is nowhere to go
 };
 
 using Failure = policy::Failure;
@@ -61,8 +67,12 @@ struct AttemptFailed {
   Failure failure = Failure::refused;
 };
 
-struct FirstByte { RequestId request = 0; };
-struct FirstContent { RequestId request = 0; };
+struct FirstByte {
+  RequestId request = 0;
+};
+struct FirstContent {
+  RequestId request = 0;
+};
 
 struct UsageReported {
   RequestId request = 0;
@@ -77,12 +87,12 @@ struct ResponseMade {
 };
 
 enum class Outcome : std::uint8_t {
-  ok,              // answered, also with an engine's 4xx/5xx passed on
+  ok,  // answered, also with an engine's 4xx/5xx passed on
   client_gone,
-  died_mid_stream, // reset or abort after bytes had reached the client
-  engine_aborted,  // an unasked abort after bytes had reached the client
-  failed,          // no attempt left, or a time-out
-  refused_by_us    // no replica, bad request
+  died_mid_stream,  // reset or abort after bytes had reached the client
+  engine_aborted,   // an unasked abort after bytes had reached the client
+  failed,           // no attempt left, or a time-out
+  refused_by_us     // no replica, bad request
 };
 
 // The end of a request, exactly once for each RequestArrived: sent by the ticket's destructor, whatever happened.
@@ -91,8 +101,13 @@ struct Finished {
   Outcome outcome = Outcome::ok;
 };
 
-struct SessionReleased { PoolIndex pool = 0; SessionKey session; };
-struct TimerFired { std::uint64_t timer = 0; };
+struct SessionReleased {
+  PoolIndex pool = 0;
+  SessionKey session;
+};
+struct TimerFired {
+  std::uint64_t timer = 0;
+};
 
 struct PolicyChanged {
   PoolIndex pool = 0;
@@ -100,8 +115,9 @@ struct PolicyChanged {
   std::optional<std::uint32_t> spill_threshold;  // empty: auto
 };
 
-using Event = std::variant<EngineFound, ReplicaSampled, ProbeGood, ProbeBad, RequestArrived, AttemptFailed, FirstByte,
-                           FirstContent, UsageReported, ResponseMade, Finished, SessionReleased, TimerFired, PolicyChanged>;
+using Event =
+    std::variant<EngineFound, ReplicaSampled, ProbeGood, ProbeBad, RequestArrived, AttemptFailed, FirstByte,
+                 FirstContent, UsageReported, ResponseMade, Finished, SessionReleased, TimerFired, PolicyChanged>;
 
 // ---- commands -----------------------------------------------------------------------------------------------------
 
@@ -109,15 +125,15 @@ struct Dispatch {
   RequestId request = 0;
   ReplicaIndex replica = no_replica;
   policy::Route route = policy::Route::placed;
-  bool same_connection_rule = false;   // a stale connection's retry: open a fresh connection
+  bool same_connection_rule = false;  // a stale connection's retry: open a fresh connection
 };
 
 struct Reject {
   RequestId request = 0;
   int status = 503;
-  std::uint32_t retry_after_s = 1;     // 1..30
-  std::string why;                     // for the client: no URLs
-  bool pass_upstream_answer = false;   // a retry found no other replica: the engine's own answer goes out as it is
+  std::uint32_t retry_after_s = 1;    // 1..30
+  std::string why;                    // for the client: no URLs
+  bool pass_upstream_answer = false;  // a retry found no other replica: the engine's own answer goes out as it is
 };
 
 // How often an engine is to be probed from now on.
@@ -128,12 +144,19 @@ struct ProbeEvery {
 
 // The record of a decision, and of every change of health.
 struct Note {
-  enum class What : std::uint8_t { decision, engine_up, engine_down, engine_changed, policy_changed, home_dropped } what = What::decision;
+  enum class What : std::uint8_t {
+    decision,
+    engine_up,
+    engine_down,
+    engine_changed,
+    policy_changed,
+    home_dropped
+  } what = What::decision;
   RequestId request = 0;
   EngineIndex engine = 0;
   ReplicaIndex replica = no_replica;
   policy::Route route = policy::Route::placed;
-  const char* rule = "";               // a literal: which rule decided
+  const char* rule = "";  // a literal: which rule decided
   std::vector<policy::Candidate> candidates;
 };
 

@@ -15,7 +15,7 @@
 namespace wg::fleet {
 
 struct PoolSpec {
-  std::string name;                    // the model name clients use
+  std::string name;  // the model name clients use
   policy::PolicyName policy = policy::PolicyName::sticky;
   std::optional<std::uint32_t> spill_threshold;  // empty: auto
   bool spill_rehome = false;
@@ -43,10 +43,12 @@ struct ReplicaState {
   PoolIndex pool = 0;
   EngineIndex engine = 0;
   std::optional<std::uint32_t> rank;
-  bool retired = false;                // its engine came back as something else; ends with its last request
+  bool retired = false;  // its engine came back as something else; ends with its last request
   bool up = false;
   std::uint32_t in_flight = 0;
-  struct Turns { std::uint64_t placed = 0, sticky = 0, spilled = 0, moved = 0, off = 0, unsteered = 0; } turns;
+  struct Turns {
+    std::uint64_t placed = 0, sticky = 0, spilled = 0, moved = 0, off = 0, unsteered = 0;
+  } turns;
   std::uint64_t prompt_cached = 0, prompt_computed = 0, prompt_unmeasured = 0, output_tokens = 0, requests = 0;
   std::uint32_t active_sessions = 0;
   double running = 0, waiting = 0;
@@ -61,14 +63,14 @@ struct SessionState {
   std::uint64_t turns = 0;
   std::uint32_t in_flight = 0;
   TimePoint last_end{};
-  Tokens context;                      // last prompt + output
+  Tokens context;  // last prompt + output
   RequestClass kind = RequestClass::turn;
 };
 
 struct PoolState {
   policy::PolicyName policy{};
   std::optional<std::uint32_t> configured_threshold;
-  std::uint32_t threshold = 0;         // in force
+  std::uint32_t threshold = 0;  // in force
   bool threshold_assumed = false;
   std::uint32_t replicas_up = 0;
 };
@@ -87,7 +89,7 @@ class Fleet {
   bool engine_up(EngineIndex engine) const;
   std::size_t requests_known() const;
   std::size_t sessions_known() const;
-  std::uint64_t digest() const;        // of all commands so far: equal for equal runs
+  std::uint64_t digest() const;  // of all commands so far: equal for equal runs
 
  private:
   struct State;

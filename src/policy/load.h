@@ -15,14 +15,14 @@ namespace wg::policy {
 
 struct ReplicaView {
   ReplicaIndex replica = no_replica;
-  std::uint32_t engine = 0;          // replicas of one engine share it
+  std::uint32_t engine = 0;  // replicas of one engine share it
   bool up = false;
-  double in_flight = 0;              // ours; a fraction where an unsteered request may be on any rank
-  std::optional<double> kv_usage;    // 0..1 from the last scrape
-  std::uint32_t active_sessions = 0; // homes here, active in the last sessions.active_for
-  double running = 0, waiting = 0;   // the engine's own figures from the last scrape
-  double threshold = 8;              // N: at most this many in flight before a session spills
-  std::uint64_t identity = 0;        // of engine name and rank: the same after a restart (for the hash policy)
+  double in_flight = 0;               // ours; a fraction where an unsteered request may be on any rank
+  std::optional<double> kv_usage;     // 0..1 from the last scrape
+  std::uint32_t active_sessions = 0;  // homes here, active in the last sessions.active_for
+  double running = 0, waiting = 0;    // the engine's own figures from the last scrape
+  double threshold = 8;               // N: at most this many in flight before a session spills
+  std::uint64_t identity = 0;         // of engine name and rank: the same after a restart (for the hash policy)
 };
 
 // Why a decision fell: feeds the log, the API and golden tests. Fixed size but for the candidates.

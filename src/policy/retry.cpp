@@ -6,12 +6,18 @@ namespace wg::policy {
 
 std::string_view name_of(Failure failure) {
   switch (failure) {
-    case Failure::refused: return "refused";
-    case Failure::reset_before_head: return "reset";
-    case Failure::stale_connection: return "stale_connection";
-    case Failure::busy: return "busy";
-    case Failure::engine_dead: return "engine_dead";
-    case Failure::timed_out: return "timed_out";
+    case Failure::refused:
+      return "refused";
+    case Failure::reset_before_head:
+      return "reset";
+    case Failure::stale_connection:
+      return "stale_connection";
+    case Failure::busy:
+      return "busy";
+    case Failure::engine_dead:
+      return "engine_dead";
+    case Failure::timed_out:
+      return "timed_out";
   }
   return "";
 }

@@ -24,15 +24,15 @@ struct RankSample {
   double prefix_queries = 0, prefix_hits = 0;  // tokens, counters since the engine's start
   double prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;  // counters
   double preemptions = 0;
-  std::optional<bool> prefix_caching;          // switched on at all
-  std::optional<double> max_running;           // concurrent sequences, where the engine tells (SGLang)
+  std::optional<bool> prefix_caching;  // switched on at all
+  std::optional<double> max_running;   // concurrent sequences, where the engine tells (SGLang)
   std::optional<std::uint32_t> block_size;
 };
 
 struct EngineSample {
   EngineKind kind = EngineKind::unknown;
-  std::string model;                 // model_name label, if any
-  std::vector<RankSample> ranks;     // by rank, at least one
+  std::string model;              // model_name label, if any
+  std::vector<RankSample> ranks;  // by rank, at least one
 };
 
 // Prometheus text of any of the engines. Bounded work: at most 16 MiB of text and 1,024 ranks. Error: none of the known
