@@ -91,11 +91,15 @@ std::string head_of(const Reply& reply, std::optional<std::size_t> content_lengt
   return out += "\r\n";
 }
 
+void count_request(Site& site, const Connection& me, int status) {
+  const http::RequestHead& head = me.parser.head();
+  ++site.http_requests[{std::string(head.path()), std::string(head.method)}][std::to_string(status / 100) + "xx"];
+}
+
 net::Task<bool> write_reply(Site& site, Connection& me, const Reply& reply) {
   const http::RequestHead& head = me.parser.head();
   const bool keep = head.keep_alive && site.life != Life::down;
-  std::string status_class = std::to_string(reply.status / 100) + "xx";
-  ++site.http_requests[{std::string(head.path()), std::string(head.method)}][status_class];
+  count_request(site, me, reply.status);
   const std::string bytes = head_of(reply, reply.body.size(), keep);
   const std::array<std::string_view, 2> pieces{bytes, head.method == "HEAD" ? std::string_view() : reply.body};
   const auto sent = co_await me.stream.write(pieces, write_timeout);

@@ -1,110 +1,15 @@
 #include "replica/metrics_page.h"
 
-#include <functional>
-
-#include "core/bytes.h"
 #include "replica/answers.h"
+#include "replica/metrics_writer.h"
 #include "replica/site.h"
 
 namespace wg::replica {
 namespace {
 
-// Python's way to write a float, near enough for every parser.
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  std::string out(text);
-  if (out.find_first_of(".en") == std::string::npos) out += ".0";
-  return out;
-}
-
-using OfRank = std::function<double(std::uint32_t rank)>;
-using HistogramOf = std::function<const Histogram&(std::uint32_t rank)>;
-
-class Page {
- public:
-  explicit Page(const Site& site)
-      : site_(site), model_(quoted(site.model)), started_(number(static_cast<double>(site.started_at))) {}
-
-  std::string take() { return std::move(out_); }
-  const std::string& started() const { return started_; }
-  void line(std::string_view text) { out_.append(text).append("\n"); }
-
-  void family(const std::string& name, std::string_view type, std::string_view help) {
-    out_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name);
-    out_.append(" ").append(type).append("\n");
-  }
-
-  void gauge(const std::string& name, std::string_view help, const OfRank& value) {
-    family(name, "gauge", help);
-    for (std::uint32_t rank = 0; rank < site_.group.ranks(); ++rank) sample(name, rank, "", value(rank));
-  }
-
-  void counter(const std::string& name, std::string_view help, const OfRank& value) {
-    family(name + "_total", "counter", help);
-    for (std::uint32_t rank = 0; rank < site_.group.ranks(); ++rank) sample(name + "_total", rank, "", value(rank));
-    created(name, help, {""});
-  }
-
-  // One value of a further label, as a list of (value, what of it).
-  struct Labelled {
-    std::string_view value;
-    OfRank of;
-  };
-  void labelled(const std::string& name, std::string_view type, std::string_view help, const std::string& label,
-                const std::vector<Labelled>& values) {
-    const bool counts = type == "counter";
-    const std::string full = counts ? name + "_total" : name;
-    family(full, type, help);
-    std::vector<std::string> labels;
-    for (const auto& [value, of] : values) {
-      labels.push_back(label + "=" + quoted(value));
-      for (std::uint32_t rank = 0; rank < site_.group.ranks(); ++rank) sample(full, rank, labels.back(), of(rank));
-    }
-    if (counts) created(name, help, labels);
-  }
-
-  void histogram(const std::string& name, std::string_view help, const HistogramOf& of) {
-    family(name, "histogram", help);
-    for (std::uint32_t rank = 0; rank < site_.group.ranks(); ++rank) {
-      const Histogram& histogram = of(rank);
-      const std::string engine = "engine=\"" + std::to_string(rank) + "\",", model = "model_name=" + model_ + "} ";
-      std::uint64_t so_far = 0;
-      for (std::size_t i = 0; i <= histogram.bounds().size(); ++i) {
-        so_far += histogram.in(i);
-        const std::string bound = i < histogram.bounds().size() ? number(histogram.bounds()[i]) : "+Inf";
-        line(name + "_bucket{" + engine + "le=\"" + bound + "\"," + model + number(static_cast<double>(so_far)));
-      }
-      line(name + "_count{" + engine + model + number(static_cast<double>(histogram.count())));
-      line(name + "_sum{" + engine + model + number(histogram.sum()));
-    }
-    created(name, help, {""});
-  }
-
- private:
-  // Labels in the order of their names, as the Python client writes them; `more` comes before or after model_name.
-  void sample(const std::string& name, std::uint32_t rank, const std::string& more, double value) {
-    line(name + labels(rank, more) + number(value));
-  }
-  std::string labels(std::uint32_t rank, const std::string& more) const {
-    const bool before = !more.empty() && more < "model_name";
-    return "{engine=\"" + std::to_string(rank) + "\"," + (before ? more + "," : "") + "model_name=" + model_ +
-           (more.empty() || before ? "" : "," + more) + "} ";
-  }
-  void created(const std::string& name, std::string_view help, const std::vector<std::string>& more) {
-    family(name + "_created", "gauge", help);
-    for (const std::string& labels_of_it : more)
-      for (std::uint32_t rank = 0; rank < site_.group.ranks(); ++rank)
-        line(name + "_created" + labels(rank, labels_of_it) + started_);
-  }
-
-  const Site& site_;
-  std::string out_, model_, started_;
-};
-
 double zero(std::uint32_t) { return 0; }
 
-void process(Page& page) {
+void process(MetricsWriter& page) {
   page.family("python_gc_objects_collected_total", "counter", "Objects collected during gc");
   for (const char* generation : {"0", "1", "2"})
     page.line(std::string("python_gc_objects_collected_total{generation=\"") + generation + "\"} 0.0");
@@ -130,7 +35,7 @@ void process(Page& page) {
   page.line("process_max_fds 0.0");
 }
 
-void gauges(Page& page, const Group& group) {
+void gauges(MetricsWriter& page, const Group& group) {
   page.counter("vllm:estimated_flops_per_gpu",
                "Estimated number of floating point operations per GPU (for Model Flops Utilization "
                "calculations).",
@@ -163,7 +68,7 @@ void gauges(Page& page, const Group& group) {
              [&](std::uint32_t rank) { return group.engine(rank).kv_usage(); });
 }
 
-void counters(Page& page, const Group& group, const std::string& model) {
+void counters(MetricsWriter& page, const Group& group, const std::string& model) {
   page.counter("vllm:prefix_cache_queries", "Prefix cache queries, in terms of number of queried tokens.",
                [&](std::uint32_t rank) { return static_cast<double>(group.engine(rank).counters().prefix_queries); });
   page.counter("vllm:prefix_cache_hits", "Prefix cache hits, in terms of number of cached tokens.",
@@ -221,7 +126,7 @@ void counters(Page& page, const Group& group, const std::string& model) {
   static constexpr std::string_view rejections = "Number of admission attempts rejected by a queue limit, by reason.";
   page.family("vllm:admission_rejections_total", "counter", rejections);
   page.line("vllm:admission_rejections_total{model_name=" + model + ",reason=\"max_num_queued_reqs\"} " +
-            number(static_cast<double>(group.rejections())));
+            metrics_number(static_cast<double>(group.rejections())));
   page.line("vllm:admission_rejections_total{model_name=" + model + ",reason=\"max_num_queued_tokens\"} 0.0");
   page.family("vllm:admission_rejections_created", "gauge", rejections);
   for (const char* reason : {"max_num_queued_reqs", "max_num_queued_tokens"})
@@ -229,7 +134,7 @@ void counters(Page& page, const Group& group, const std::string& model) {
               page.started());
 }
 
-void histograms(Page& page, const Group& group) {
+void histograms(MetricsWriter& page, const Group& group) {
   static const Histogram no_tokens(bounds::tokens), no_n(bounds::params_n), no_preemptions(bounds::preemptions);
   page.histogram("vllm:request_prompt_tokens", "Number of prefill tokens processed.",
                  [&](std::uint32_t rank) -> const Histogram& { return group.statistics(rank).prompt_tokens; });
@@ -269,14 +174,14 @@ void histograms(Page& page, const Group& group) {
 }
 
 // vLLM tells the blocks of all ranks together, but the tokens of one.
-void cache_config(Page& page, const Site& site) {
+void cache_config(MetricsWriter& page, const Site& site) {
   const sim::EngineSettings& settings = site.options.preset.engine;
   page.family("vllm:cache_config_info", "gauge", "Information of the LLMEngine CacheConfig");
   const std::string block = std::to_string(settings.block_size), kv = std::to_string(settings.kv_tokens.count),
                     blocks = std::to_string(std::uint64_t{settings.num_blocks()} * site.group.ranks()),
                     caching = settings.prefix_caching ? "True" : "False",
-                    concurrency = number(static_cast<double>(settings.kv_tokens.count) /
-                                         static_cast<double>(settings.model_len().count));
+                    concurrency = metrics_number(static_cast<double>(settings.kv_tokens.count) /
+                                                 static_cast<double>(settings.model_len().count));
   for (std::uint32_t rank = 0; rank < site.group.ranks(); ++rank) {
     const std::string engine = std::to_string(rank);
     page.line(
@@ -300,12 +205,12 @@ void cache_config(Page& page, const Site& site) {
   }
 }
 
-void http(Page& page, const Site& site) {
+void http(MetricsWriter& page, const Site& site) {
   page.family("http_requests_total", "counter", "Total number of requests by method, status and handler.");
   for (const auto& [what, statuses] : site.http_requests)
     for (const auto& [status, count] : statuses)
       page.line("http_requests_total{handler=" + quoted(what.first) + ",method=" + quoted(what.second) +
-                ",status=" + quoted(status) + "} " + number(static_cast<double>(count)));
+                ",status=" + quoted(status) + "} " + metrics_number(static_cast<double>(count)));
   page.family("http_requests_created", "gauge", "Total number of requests by method, status and handler.");
   page.family("http_request_size_bytes", "summary",
               "Content length of incoming requests by handler. Only value of header is respected. "
@@ -336,7 +241,7 @@ void http(Page& page, const Site& site) {
 }  // namespace
 
 std::string metrics_page(const Site& site) {
-  Page page(site);
+  MetricsWriter page(site.group.ranks(), site.model, site.started_at);
   process(page);
   gauges(page, site.group);
   counters(page, site.group, quoted(site.model));

@@ -51,6 +51,8 @@ Refusal engine_dead() {
           .message = "EngineCore encountered an issue. See stack trace (above) for the root cause."};
 }
 
+Refusal internal_error() { return {.status = 500, .type = "InternalServerError", .message = "Internal server error"}; }
+
 std::string body_of(const Refusal& refusal, dialect::Api api) {
   if (dialect::shape_of(api) == dialect::Shape::anthropic && !refusal.always_openai)
     return anthropic(refusal, refusal.type);

@@ -27,6 +27,7 @@ Refusal bad_request(std::string message, std::string param = "");
 Refusal bad_body(std::string message);  // JSON that does not parse or fit
 Refusal unknown_model(std::string_view model);
 Refusal engine_dead();
+Refusal internal_error();
 
 std::string body_of(const Refusal& refusal, dialect::Api api);
 std::string events_of(const Refusal& refusal, dialect::Api api);  // whole events, with what ends the stream

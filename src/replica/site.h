@@ -91,7 +91,8 @@ Reply local_answer(Site& site, Connection& me);  // of all paths that need no en
 
 // The bytes of a head, as uvicorn writes it; no content_length: chunks.
 std::string head_of(const Reply& reply, std::optional<std::size_t> content_length, bool keep_alive);
-// True if the connection can go on.
+void count_request(Site& site, const Connection& me, int status);  // for the metrics page
+// Counts and writes it; true if the connection can go on.
 net::Task<bool> write_reply(Site& site, Connection& me, const Reply& reply);
 
 }  // namespace wg::replica
