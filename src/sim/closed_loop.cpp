@@ -127,7 +127,7 @@ void Loop::send_turn(std::uint32_t client) {
   question.asked.prompt_estimate = slot.talk.prompt().size();
   question.prompt = slot.talk.prompt();
   question.answer = slot.talk.answer_of(turn.output);
-  asked_by_[world_.send(std::move(question))] = client;
+  asked_by_[world_.ask(std::move(question))] = client;
 }
 
 void Loop::ended(const Answer& answer) {

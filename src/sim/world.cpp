@@ -134,7 +134,7 @@ void World::open() {
   for (EngineIndex engine = 0; engine < state_->engines.size(); ++engine) state_->look(engine);
 }
 
-RequestId World::send(Question question) {
+RequestId World::ask(Question question) {
   const RequestId request = ++state_->last_request;
   State::Open& open = state_->asked[request];
   open.question = std::move(question);

@@ -2,7 +2,7 @@
 // whose tokens come back as the events that the live gateway would have made of them. No clock: time is what the heap
 // says. Owner: one driver on one thread.
 // Invariants: the same spec, seed and calls give the same answers and the same fleet digest; every request that was
-// sent is answered exactly once.
+// asked is answered exactly once.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ struct Answer {
   std::optional<TimePoint> first_content;
 };
 
-// Who asks. Called by the world in the order of virtual time; may call send, leave, wake and inject.
+// Who asks. Called by the world in the order of virtual time; may call ask, leave, wake and inject.
 class Clients {
  public:
   virtual ~Clients() = default;
@@ -79,8 +79,8 @@ class World {
   // The first look at every engine is over: what is well is up. Time stays 0.
   void open();
 
-  RequestId send(Question question);  // its answer comes later, also if it is a refusal
-  void leave(RequestId request);      // the client closes its connection; nothing if it has been answered
+  RequestId ask(Question question);  // its answer comes later, also if it is a refusal
+  void leave(RequestId request);     // the client closes its connection; nothing if it has been answered
   void wake(TimePoint at, std::uint64_t tag);
   void inject(const FaultOrder& order);  // what happens to an engine, from now on
   void tell(const fleet::Event& event);  // what an operator does: PolicyChanged, SessionReleased

@@ -1,5 +1,5 @@
 // What the virtual driver knows, and what it does with each thing that is due. Private to world*.cpp.
-// Invariants: a request is in `asked` from send to its one answer; while an attempt of it is under way it is listed at
+// Invariants: a request is in `asked` from ask() to its one answer; while an attempt of it is under way it is listed at
 // that rank; the fleet is stepped from the inbox only, one event after the other, never from within a step.
 // Owner: the world.
 #pragma once
@@ -15,7 +15,7 @@ namespace wg::sim {
 struct World::State {
   State(const WorldSpec& from, Clients& who);
 
-  // One request from send to its answer.
+  // One request from ask() to its answer.
   struct Open {
     Question question;
     Answer answer;

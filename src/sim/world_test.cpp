@@ -39,8 +39,8 @@ TEST(World, AnswersATurn) {
   Ears ears;
   World world(two_engines(), ears);
   world.open();
-  const RequestId request = world.send(question(1, 900, 10));
-  EXPECT_TRUE(ears.answers.empty()) << "an answer never comes before send() returns";
+  const RequestId request = world.ask(question(1, 900, 10));
+  EXPECT_TRUE(ears.answers.empty()) << "an answer never comes before ask() returns";
   world.run_until(TimePoint(60s));
   ASSERT_EQ(ears.answers.size(), 1u);
   const Answer& answer = ears.answers[0];
@@ -60,7 +60,7 @@ TEST(World, AnswersATurn) {
 TEST(World, WithoutOpenNobodyIsUp) {
   Ears ears;
   World world(two_engines(), ears);
-  world.send(question(1, 900, 10));
+  world.ask(question(1, 900, 10));
   world.run_until(TimePoint(1s));
   ASSERT_EQ(ears.answers.size(), 1u);
   EXPECT_EQ(ears.answers[0].status, 503);
@@ -72,7 +72,7 @@ TEST(World, AClientThatLeavesFreesTheEngineAtOnce) {
   Ears ears;
   World world(two_engines(), ears);
   world.open();
-  const RequestId request = world.send(question(1, 9'000, 100));
+  const RequestId request = world.ask(question(1, 9'000, 100));
   world.run_until(TimePoint(1s));
   EXPECT_EQ(world.engine(0, 0).running(), 1u);
   world.leave(request);
@@ -87,7 +87,7 @@ TEST(World, APromptThatIsTooLongIsAnAnswer) {
   Ears ears;
   World world(two_engines(), ears);
   world.open();
-  world.send(question(1, 40'000, 10));
+  world.ask(question(1, 40'000, 10));
   world.run_until(TimePoint(1s));
   ASSERT_EQ(ears.answers.size(), 1u);
   EXPECT_EQ(ears.answers[0].status, 400);
@@ -102,7 +102,7 @@ TEST(World, ASilentEngineIsTimedOut) {
   world.open();
   Question asked = question(1, 900, 10);
   asked.fault = FaultOrder{.engine = 0, .kind = FaultKind::stall_head, .rank = {}, .count = {}, .lasts = {}};
-  world.send(std::move(asked));
+  world.ask(std::move(asked));
   world.run_until(TimePoint(60s));
   ASSERT_EQ(ears.answers.size(), 1u);
   EXPECT_EQ(ears.answers[0].status, 504);
@@ -135,7 +135,7 @@ TEST(World, BooksAreInOrderAfterAnyTrouble) {
         Question asked =
             question(static_cast<std::uint64_t>(rng.between(1, 12)), rng.between(100, 6'000), rng.between(1, 200));
         asked.streamed = rng.uniform() < 0.7;
-        world.send(std::move(asked));
+        world.ask(std::move(asked));
       }
       if (rng.uniform() < 0.3) world.leave(static_cast<RequestId>(rng.between(1, static_cast<std::int64_t>(sent) + 1)));
       if (rng.uniform() < 0.1) {
