@@ -12,7 +12,7 @@ Result<std::string> model_of(std::string_view models_body, std::string_view want
   std::string first;
   for (const json& card : parsed["data"]) {
     if (!card.is_object() || !card.contains("id") || !card["id"].is_string()) continue;
-    const auto id = card["id"].get<std::string>();
+    auto id = card["id"].get<std::string>();
     if (id == wanted) return id;
     if (first.empty()) first = id;
   }

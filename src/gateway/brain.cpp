@@ -222,7 +222,7 @@ void Brain::rebuild_directory() {
     entry.engine = replica.engine;
     const std::string rank = replica.rank ? std::to_string(*replica.rank) : "any";
     entry.id = pool_names_[replica.pool] + "/" + configured[replica.engine]->name + "/" + rank;
-    if (replica.rank && ranks_of[replica.engine] > 1) entry.steer_to = *replica.rank;
+    if (ranks_of[replica.engine] > 1) entry.steer_to = replica.rank;
   }
   directory_.set(std::move(next));
 }

@@ -118,7 +118,7 @@ net::Task<After> handle(Exchange& x) {
     fine = fail(Fault::client, "the body is longer than limits.body allows", 413);
   if (fine) fine = inspect(x);
   if (!fine) {
-    const Error error = fine.error();
+    const Error& error = fine.error();
     const After after = co_await refuse(x, error, 0);
     account(x, fleet::Outcome::refused_by_us);
     co_return after;
