@@ -13,7 +13,7 @@ namespace {
 // uvicorn's: an idle connection is closed so long after an answer. Real time, like all sockets.
 constexpr Duration keep_alive = std::chrono::seconds(5);
 constexpr Duration first_request = std::chrono::seconds(60), write_timeout = std::chrono::seconds(600);
-constexpr std::size_t read_block = 16 * 1024;
+constexpr std::size_t idle_block = 2 * 1024, body_block = 64 * 1024;
 
 enum class Read : std::uint8_t { request, closed, broken };
 
@@ -32,9 +32,9 @@ net::Task<Read> read_request(Connection& me, Duration idle) {
         me.stream.write_now("HTTP/1.1 100 Continue\r\n\r\n");
       if (progress->consumed == 0 && !progress->head_complete) break;
     }
-    if (me.input.empty()) me.input.release();  // an idle connection costs no buffer
-    const std::span<char> room = me.input.room(read_block);
-    const auto size = co_await me.stream.read_some(room, me.parser.started() ? first_request : idle);
+    const bool has_begun = me.parser.started();
+    const std::span<char> room = me.input.room(has_begun ? body_block : idle_block);
+    const auto size = co_await me.stream.read_some(room, has_begun ? first_request : idle);
     if (!size || *size == 0 || me.gone) co_return Read::closed;
     me.input.grown(*size);
   }
@@ -120,6 +120,7 @@ net::Task<void> serve(std::shared_ptr<Site> site, net::Stream accepted) {
       me.stream.write_now(answer);
       co_return;
     }
+    if (me.input.empty()) me.input.release();  // thousands may wait for their answers
     const auto api = engine_api(me.parser.head());
     if (is_unauthorized(*site, me.parser.head())) {
       const Reply reply{401, "application/json", R"({"error":"Unauthorized"})", {}};
