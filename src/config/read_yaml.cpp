@@ -73,8 +73,9 @@ class Walk {
 
  private:
   void unknown(const YAML::Node& name_node, const std::string& path, const std::vector<const Key*>& known) {
-    const std::string name = name_node.Scalar();
+    const std::string& name = name_node.Scalar();
     std::vector<std::string_view> names;
+    names.reserve(known.size());
     for (const Key* key : known) names.push_back(leaf_of(*key));
     std::string message = "unknown key; ";
     if (const std::string_view near = nearest(name, names); !near.empty())

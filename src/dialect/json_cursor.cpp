@@ -65,7 +65,10 @@ bool is_number(std::string_view text) {
   std::size_t at = text.starts_with('-') ? 1 : 0;
   const std::size_t first = at;
   if (!digits(text, at) || (text[first] == '0' && at > first + 1)) return false;
-  if (at < text.size() && text[at] == '.' && !digits(text, ++at)) return false;
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    if (!digits(text, at)) return false;
+  }
   if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
     ++at;
     if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;

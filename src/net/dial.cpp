@@ -27,7 +27,7 @@ struct Dial::State : std::enable_shared_from_this<Dial::State> {
     if (!error) return connect({tcp::endpoint(address, port)});
     resolver.async_resolve(
         host, std::to_string(port),
-        [self = shared_from_this()](const boost::system::error_code& failed, tcp::resolver::results_type found) {
+        [self = shared_from_this()](const boost::system::error_code& failed, const tcp::resolver::results_type& found) {
           if (self->is_over) return;
           if (failed) return self->end(tl::unexpected(IoError::refused));
           std::vector<tcp::endpoint> addresses;

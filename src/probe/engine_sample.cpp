@@ -174,7 +174,7 @@ class Page {
       settle_counters(kind_, rank);
       assume_capacity(rank, count);
       rank.sample.rank = static_cast<std::uint32_t>(number);
-      result.ranks.push_back(std::move(rank.sample));
+      result.ranks.push_back(rank.sample);
     }
     return result;
   }

@@ -154,6 +154,7 @@ void Group::set_timer() {
 void Group::publish(TimePoint at) {
   published_ = at;
   std::vector<sim::RankCounts> counts;
+  counts.reserve(ranks_.size());
   for (const Rank& rank : ranks_)
     counts.push_back({static_cast<double>(rank.engine.waiting()), static_cast<double>(rank.engine.running()),
                       rank.engine.kv_usage()});
