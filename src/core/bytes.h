@@ -46,7 +46,7 @@ class Bytes {
   void append(std::string_view bytes) {
     const std::span<char> target = room(bytes.size());
     // The source may be a later part of this very buffer (chunks being joined in place).
-    if (!bytes.empty()) std::memmove(target.data(), bytes.data(), bytes.size());
+    if (!bytes.empty() && bytes.data() != target.data()) std::memmove(target.data(), bytes.data(), bytes.size());
     size_ += bytes.size();
   }
   void clear() { size_ = 0; }

@@ -117,6 +117,33 @@ std::uint64_t escaped_bytes(std::uint64_t slashes, bool& carry) {
   return escaped;
 }
 
+// The length of a beginning, in blocks of 64 bytes, in which no backslash stands before another or before a 'u': there
+// each saves one byte. The first byte must not be escaped itself; nor is then the first one behind that length.
+std::size_t skip_simple_escapes(std::string_view raw, std::size_t& saved) {
+  std::size_t at = 0;
+#ifdef __SSE2__
+  const __m128i slash = _mm_set1_epi8('\\'), unit = _mm_set1_epi8('u'), zero = _mm_setzero_si128();
+  __m128i total = zero;  // two 64-bit sums
+  for (; at + 65 <= raw.size(); at += 64) {
+    __m128i slashes = zero, special = zero;
+    for (std::size_t part = at; part < at + 64; part += 16) {
+      const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(raw.data() + part));
+      const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(raw.data() + part + 1));
+      const __m128i found = _mm_cmpeq_epi8(here, slash);
+      const __m128i follows = _mm_or_si128(_mm_cmpeq_epi8(next, slash), _mm_cmpeq_epi8(next, unit));
+      special = _mm_or_si128(special, _mm_and_si128(found, follows));
+      slashes = _mm_sub_epi8(slashes, found);
+    }
+    if (_mm_movemask_epi8(special) != 0) break;
+    total = _mm_add_epi64(total, _mm_sad_epu8(slashes, zero));
+  }
+  std::uint64_t sums[2];
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), total);
+  saved += sums[0] + sums[1];
+#endif
+  return at;
+}
+
 // Escapes stand close together in source code and far apart in base64: a few bytes are looked at by hand before memchr
 // is worth its call.
 std::size_t next_backslash(std::string_view raw, std::size_t at) {
@@ -147,12 +174,13 @@ std::string decoded(std::string_view raw) {
   return out;
 }
 
-// Most bytes of a request go through here and source code has an escape every twenty of them, so it works on 64 at a
-// time: an escape is one byte too many, but for \u, which is looked at.
+// Most bytes of a request go through here and source code has an escape every twenty of them: where each is one
+// backslash before one byte, they are only counted.
 std::size_t decoded_size(std::string_view raw) {
   std::size_t saved = 0, behind_pair = 0;
   bool starts_escaped = false;
   for (std::size_t at = 0; at < raw.size(); at += 64) {
+    if (!starts_escaped) at += skip_simple_escapes(raw.substr(at), saved);
     const std::string_view block = raw.substr(at, 64);
     const std::uint64_t slashes = equal_bytes(block, '\\');
     if (slashes == 0 && !starts_escaped) continue;
