@@ -9,13 +9,15 @@
 
 namespace wg::sim {
 
-// The seconds of one step, as fitted to the published four-card run:
+// The seconds of one step:
 //   base + (decode KV + share x prefill KV) x bytes per token / bandwidth + max(0, prefill tokens / rate - hidden).
+// The defaults are those of the four-card run that was published (docs/adr/0006-cost-model.md).
 struct StepCost {
   double base_s = 0.030;  // reading the weights once
   double kv_bytes_per_token = 147'456;
-  double kv_bytes_per_s = 188e9;   // what attention really reaches
-  double prefill_kv_share = 0.25;  // a prefill reads its earlier KV once for many tokens
+  double kv_bytes_per_s =
+      752e9;  // what the published run comes out with: more than the card has, for the base has a part of it
+  double prefill_kv_share = 1;  // of the context already there, beside a decode's
   double prefill_tokens_per_s = 4'300;
   double prefill_hidden_s = 0.024;  // so much prefill costs nothing beside reading the weights
 };

@@ -387,8 +387,8 @@ TEST(Engine, StepsLastAsTheFormulaSays) {
     return s;
   };
   EXPECT_NEAR(seconds(), 0.030 + 2048 / 4300.0 - 0.024, 2e-6);
-  EXPECT_NEAR(seconds(), 0.030 + 0.25 * 2048 * 147456 / 188e9 + 952 / 4300.0 - 0.024, 2e-6);
-  EXPECT_NEAR(seconds(), 0.030 + 3000 * 147456 / 188e9, 2e-6);
+  EXPECT_NEAR(seconds(), 0.030 + 2048 * 147456 / 752e9 + 952 / 4300.0 - 0.024, 2e-6);
+  EXPECT_NEAR(seconds(), 0.030 + 3000 * 147456 / 752e9, 2e-6);
 }
 
 TEST(StepTime, ALittlePrefillHidesBehindTheWeights) {

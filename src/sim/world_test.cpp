@@ -51,8 +51,8 @@ TEST(World, AnswersATurn) {
   EXPECT_EQ(answer.output.count, 10);
   EXPECT_EQ(ears.tokens, 9u) << "the last one comes with the end";
   ASSERT_TRUE(answer.first_content);
-  // Network 0.2 s, then one step: 0.03 + 1000/4300 - 0.024 s.
-  EXPECT_NEAR(to_seconds(*answer.first_content - answer.arrived), 0.2 + 0.03 + 1000.0 / 4300 - 0.024, 1e-4);
+  // Network 0.25 s, then one step: 0.03 + 1000/4300 - 0.024 s.
+  EXPECT_NEAR(to_seconds(*answer.first_content - answer.arrived), 0.25 + 0.03 + 1000.0 / 4300 - 0.024, 1e-4);
   EXPECT_EQ(world.open_requests(), 0u);
   EXPECT_EQ(world.now(), TimePoint(60s));
 }
