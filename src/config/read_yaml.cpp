@@ -168,6 +168,8 @@ class Walk {
 // The library's words for a name that begins with * are of no help: in YAML that is a reference to an anchor.
 std::string syntax_message(const YAML::Exception& exception) {
   std::string message = "YAML: " + exception.msg;
+  for (char& c : message)  // it repeats bytes of the file
+    if (c < ' ' || c == '\x7f') c = '?';
   if (exception.msg.find("alias") != std::string::npos || exception.msg.find("anchor") != std::string::npos)
     message += "; a value that begins with * or & needs quotes";
   if (exception.msg.find("tab") != std::string::npos) message += "; indent with spaces";

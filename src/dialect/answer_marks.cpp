@@ -7,6 +7,7 @@ namespace {
 
 // string_view::find looks for the first byte, and every mark begins with a quote, of which JSON is full.
 std::size_t find(std::string_view text, std::string_view what, std::size_t from) {
+  if (text.size() - from < what.size()) return std::string_view::npos;  // an empty text may have no bytes to point to
   const void* found = memmem(text.data() + from, text.size() - from, what.data(), what.size());
   return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) : std::string_view::npos;
 }

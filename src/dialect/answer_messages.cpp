@@ -61,10 +61,10 @@ class Reader {
     MessagesUsage now;
     cursor_.object([&](std::string_view key) {
       if (cursor_.peek() == 'n') return;
-      if (key == "input_tokens") now.input = cursor_.integer();
-      if (key == "cache_read_input_tokens") now.cache_read = cursor_.integer();
-      if (key == "cache_creation_input_tokens") now.cache_creation = cursor_.integer();
-      if (key == "output_tokens") facts_.usage.output = {cursor_.integer()};
+      if (key == "input_tokens") now.input = cursor_.count();
+      if (key == "cache_read_input_tokens") now.cache_read = cursor_.count();
+      if (key == "cache_creation_input_tokens") now.cache_creation = cursor_.count();
+      if (key == "output_tokens") facts_.usage.output = {cursor_.count()};
     });
     merge(now);
   }

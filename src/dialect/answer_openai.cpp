@@ -96,14 +96,14 @@ class Reader {
     cursor_.object([&](std::string_view key) {
       if (key == "prompt_tokens") {
         usage.measured = cursor_.peek() != 'n';
-        usage.prompt = {cursor_.integer()};
+        usage.prompt = {cursor_.count()};
       } else if (key == "completion_tokens") {
-        usage.output = {cursor_.integer()};
+        usage.output = {cursor_.count()};
       } else if (key == "prompt_tokens_details") {
         cursor_.object([&](std::string_view inner) {
           if (inner != "cached_tokens" || cursor_.peek() == 'n') return;
           usage.cached_measured = true;
-          usage.cached = {cursor_.integer()};
+          usage.cached = {cursor_.count()};
         });
       }
     });
@@ -116,12 +116,12 @@ class Reader {
     cursor_.object([&](std::string_view key) {
       if (key == "prompt_n") {
         has_prompt = true;
-        computed = cursor_.integer();
+        computed = cursor_.count();
       } else if (key == "cache_n") {
         timings_.cached_measured = true;
-        timings_.cached = {cursor_.integer()};
+        timings_.cached = {cursor_.count()};
       } else if (key == "predicted_n") {
-        timings_.output = {cursor_.integer()};
+        timings_.output = {cursor_.count()};
       }
     });
     timings_.prompt = timings_.cached + Tokens{computed};

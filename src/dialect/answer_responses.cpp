@@ -79,14 +79,14 @@ class Reader {
     cursor_.object([&](std::string_view key) {
       if (key == "input_tokens") {
         usage.measured = cursor_.peek() != 'n';
-        usage.prompt = {cursor_.integer()};
+        usage.prompt = {cursor_.count()};
       } else if (key == "output_tokens") {
-        usage.output = {cursor_.integer()};
+        usage.output = {cursor_.count()};
       } else if (key == "input_tokens_details") {
         cursor_.object([&](std::string_view inner) {
           if (inner != "cached_tokens" || cursor_.peek() == 'n') return;
           usage.cached_measured = true;
-          usage.cached = {cursor_.integer()};
+          usage.cached = {cursor_.count()};
         });
       }
     });

@@ -286,6 +286,31 @@ TEST(AnswerEvents, WithoutTheFlagVllmCountsThePromptButNotTheCache) {
   EXPECT_FALSE(messages.facts().usage.cached_measured);
 }
 
+// Once-found by fuzzing: counts below zero, and sums of counts beyond 64 bits.
+TEST(AnswerEvents, CountsAreNeverBelowZeroNorTooLargeToAdd) {
+  AnswerReader chat(Api::chat);
+  chat.on_event(
+      R"(data: {"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":-9}}})");
+  EXPECT_EQ(chat.facts().usage.prompt.count, 0);
+  EXPECT_EQ(chat.facts().usage.cached.count, 0);
+  EXPECT_EQ(chat.facts().usage.output.count, 0);
+  AnswerReader messages(Api::messages);
+  messages.on_event(
+      "event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":9223372036854775807,"
+      "\"cache_read_input_tokens\":9223372036854775807,\"output_tokens\":-3}}}\n\n");
+  EXPECT_EQ(messages.facts().usage.prompt.count, 2'000'000'000'000'000);
+  EXPECT_EQ(messages.facts().usage.output.count, 0);
+}
+
+// Once-found by fuzzing: a field without a colon has a value without an address.
+TEST(AnswerEvents, DataWithoutAColonIsEmpty) {
+  for (const Api api : {Api::chat, Api::messages, Api::responses}) {
+    AnswerReader reader(api);
+    EXPECT_NE(reader.on_event("data\n\n").kind, EventKind::error);
+    EXPECT_NE(reader.on_event("event: message_delta\ndata\n\n").kind, EventKind::error);
+  }
+}
+
 TEST(AnswerEvents, ToolNamesAndStops) {
   AnswerReader messages(Api::messages);
   messages.on_event(

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -161,6 +162,11 @@ std::int64_t JsonCursor::integer() {
   std::int64_t value = 0;
   std::from_chars(bytes.data(), bytes.data() + bytes.size(), value);
   return value;
+}
+
+std::int64_t JsonCursor::count() {
+  constexpr std::int64_t most = 1'000'000'000'000'000;
+  return std::clamp<std::int64_t>(integer(), 0, most);
 }
 
 bool JsonCursor::boolean() { return skip() == "true"; }

@@ -46,6 +46,7 @@ class JsonCursor {
   std::string_view string();  // the bytes between the quotes, still escaped; null data if it is no string
   std::string_view skip();    // the bytes of the whole value
   std::int64_t integer();     // 0 if it is no number; fractions are cut off
+  std::int64_t count();       // integer(), but never below zero, and so bounded that a few of them can be added
   bool boolean();             // true only for `true`
 
   // Nothing may follow. False after a fault.

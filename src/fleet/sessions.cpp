@@ -50,6 +50,12 @@ void SessionTable::end_turn(Session& session, TimePoint now) {
   session.state.last_end = now;
   ++session.ends;
   ends_.push_back({now, session.state.key, session.serial, session.ends});
+  if (ends_.size() > 2 * sessions_.limit()) forget_old_ends();
+}
+
+// Of each session only the last end counts, so a flood of turns leaves no more of them than there are sessions.
+void SessionTable::forget_old_ends() {
+  std::erase_if(ends_, [this](const End& end) { return !is_last_word(end, sessions_.peek(end.key)); });
 }
 
 void SessionTable::close(const SessionKey& key) {

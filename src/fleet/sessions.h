@@ -24,7 +24,8 @@ class SessionTable {
   SessionTable(std::size_t limit, Duration active_for);
 
   std::size_t size() const { return sessions_.size(); }
-  Session* use(const SessionKey& key);  // marks as used; nullptr if unknown
+  std::size_t ends_kept() const { return ends_.size(); }  // at most twice the limit
+  Session* use(const SessionKey& key);                    // marks as used; nullptr if unknown
   const Session* peek(const SessionKey& key) const { return sessions_.peek(key); }
   Session* peek(const SessionKey& key, std::uint64_t serial);  // nullptr if unknown or another life of that key
 
@@ -50,6 +51,7 @@ class SessionTable {
   };
   // Whether that end is the session's last word.
   bool is_last_word(const End& end, const Session* session) const;
+  void forget_old_ends();
   void set_active(Session& session, bool active);
   std::uint32_t& count_at(ReplicaIndex home);
 

@@ -66,7 +66,7 @@ net::Task<net::IoResult<void>> send_request(Exchange& x) {
   upstream.base_path = engine.url.base_path;
   upstream.credential = engine.credential;
   upstream.rank = x.replica().steer_to;
-  upstream.has_body = x.head.has_body();
+  upstream.has_body = x.head.chunked || x.head.content_length;  // a length of 0 is said too
   upstream.body_bytes = dialect::edited_size(body, x.edits);
   upstream.request_id = x.request_id;
   std::string head;

@@ -13,9 +13,11 @@ bool is_steerable(dialect::Api api) {
 
 bool makes_turns(dialect::Api api) { return is_steerable(api) || api == dialect::Api::responses; }
 
+// A name can be as long as a body: only its beginning is repeated.
 tl::unexpected<Error> no_such_model(const Exchange& x) {
-  return fail(Fault::client,
-              "there is no model \"" + x.facts.model + "\" here; there are: " + x.directory->model_list(), 404);
+  constexpr std::size_t shown = 100;
+  const std::string name = x.facts.model.substr(0, shown) + (x.facts.model.size() > shown ? "..." : "");
+  return fail(Fault::client, "there is no model \"" + name + "\" here; there are: " + x.directory->model_list(), 404);
 }
 
 // The only pool there is, for paths whose bodies need not name a model (/tokenize).

@@ -40,6 +40,8 @@ constexpr NameTable hop_by_hop{
     "upgrade",
     "http2-settings",  // belongs to Upgrade: h2c
     "proxy",           // no field at all, but CGI-like programs read it as HTTP_PROXY
+    "content_length",  // nor are these two, but the same programs read _ as -
+    "transfer_encoding",
 };
 
 // Fields by which a client could choose the replica or jump the queue; only the gateway decides that. Absent on

@@ -56,6 +56,8 @@ TEST(RequestHeaders, WhatCrosses) {
        "r\r\n"},
       {"content coding and type", "Content-Type: application/json\r\nContent-Encoding: br\r\n",
        "Content-Type: application/json\r\nContent-Encoding: br\r\n"},
+      {"not: what is framing once _ is read as -",
+       "Content_Length: 5\r\nTRANSFER_ENCODING: chunked\r\nContent_Type: x\r\n", "Content_Type: x\r\n"},
       {"not: Connection, Keep-Alive", "Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n", ""},
       {"not: what Connection names", "Connection: X-Hop, close,x-other\r\nx-hop: 1\r\nX-Other: 2\r\nX-Third: 3\r\n",
        "X-Third: 3\r\n"},

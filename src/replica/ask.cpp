@@ -1,5 +1,6 @@
 #include "replica/ask.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
@@ -41,7 +42,7 @@ void append_block(std::string& text, const Json& block) {
   const std::string type = text_at(block, "type");
   if (type == "thinking" || type == "redacted_thinking" || type == "reasoning") return;
   if (type == "tool_use")
-    text += tool_call(text_at(block, "name"), block.value("input", Json::object()).dump());
+    text += tool_call(text_at(block, "name"), block.contains("input") ? block["input"].dump() : "{}");
   else if (block.contains("text"))
     append_content(text, block["text"]);
   else if (type == "tool_result" && block.contains("content"))
@@ -63,10 +64,9 @@ void add_message(Ask& ask, const Json& message) {
   Message out{text_at(message, "role"), {}};
   if (const auto content = message.find("content"); content != message.end()) append_content(out.text, *content);
   if (const auto calls = message.find("tool_calls"); calls != message.end() && calls->is_array())
-    for (const Json& call : *calls) {
-      const Json function = call.value("function", Json::object());
-      out.text += tool_call(text_at(function, "name"), text_at(function, "arguments"));
-    }
+    for (const Json& call : *calls)
+      if (const auto function = call.find("function"); function != call.end())
+        out.text += tool_call(text_at(*function, "name"), text_at(*function, "arguments"));
   ask.messages.push_back(std::move(out));
 }
 
@@ -150,8 +150,25 @@ Asked<void> add_prompt(Ask& ask, const Json& body) {
   return {};
 }
 
+// Containers inside each other, at most: what walks them does so by recursion. Python's reader gives up there too.
+constexpr int deepest = 900;
+
+bool is_too_deep(std::string_view text) {
+  int depth = 0, most = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++i;
+    if (in_string) continue;
+    if (c == '[' || c == '{') most = std::max(most, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return most > deepest;
+}
+
 Asked<Json> parse(std::string_view body) {
-  Json json = Json::parse(body, nullptr, false);
+  Json json = is_too_deep(body) ? Json(Json::value_t::discarded) : Json::parse(body, nullptr, false);
   if (json.is_discarded())
     return refuse(
         bad_body("1 validation error: {'type': 'json_invalid', 'loc': ('body', 0), 'msg': 'JSON decode error'}"));

@@ -140,4 +140,18 @@ TEST(Plan, NextTurnHitsPromptAndAnswer) {
 }
 
 }  // namespace
+// Once-found by fuzzing: these threw, or ran out of stack.
+TEST(Ask, OddShapesAreNoAccident) {
+  const auto chat = read_ask(Api::chat, R"({"messages":[{"role":"assistant","tool_calls":["x",5,{"function":"f"}]}]})");
+  ASSERT_TRUE(chat);
+  EXPECT_EQ(chat->messages.size(), 1u);
+  const auto tool = read_ask(Api::messages, R"({"messages":[{"content":[{"type":"tool_use","name":5}]}]})");
+  ASSERT_TRUE(tool);
+  EXPECT_EQ(tool->messages[0].text, R"(<tool_call>{"name":"","arguments":{}}</tool_call>)");
+  const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+  EXPECT_FALSE(read_ask(Api::chat, R"({"messages":[{"content":)" + deep + "}]}"));
+  EXPECT_FALSE(read_ask(Api::chat, deep));
+  EXPECT_TRUE(read_ask(Api::chat, R"({"messages":[{"content":")" + std::string(500'000, '[') + "\"}]}"));
+}
+
 }  // namespace wg::replica

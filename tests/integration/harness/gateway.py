@@ -54,6 +54,8 @@ class Gateway:
         return self
 
     def _start(self, arguments, environment):
+        if "WARMGATE_THREADS" in os.environ and "--threads" not in arguments:  # ./dev test --tsan
+            arguments = [*arguments, "--threads", os.environ["WARMGATE_THREADS"]]
         self.log_file = self.folder / "warmgate.log"
         self.output = []
         with open(self.log_file, "ab") as log:
