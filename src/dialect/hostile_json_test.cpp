@@ -2,6 +2,7 @@
 // are too long for a file. That it passes unchanged is what tests/integration/test_hostile_json.py sees.
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "core/test_inputs.h"
@@ -85,6 +86,49 @@ TEST(HostileJson, EscapedModelIsReplaced) {
   std::string edited;
   for (const std::string_view piece : pieces(body, splices)) edited += piece;
   EXPECT_EQ(edited, R"({"x":"\ud800","mod\u0065l" : "m\"" ,"n":1e999})");
+}
+
+// Two texts in one block made the removal of the line and of the whole block overlap.
+TEST(HostileJson, TwoBillingLinesInOneBlockAreRemovedOnce) {
+  const std::string body =
+      R"({"system":[{"text":"x-anthropic-billing-header: a\nrest","text":"x-anthropic-billing-header: b"},{"text":"c"}]})";
+  const BodyFacts facts = facts_of(Api::messages, body);
+  EditPlan plan;
+  plan.drop_billing_line = true;
+  const Splices splices = plan_edits(facts, plan);
+  std::string edited;
+  for (const std::string_view piece : pieces(body, splices)) edited += piece;
+  EXPECT_EQ(edited, R"({"system":[{"text":"c"}]})");
+}
+
+// Time grows with length and with nothing else: each of these is some 4 MB. Generous, since machines are slow and
+// shared; what is quadratic takes minutes.
+TEST(HostileJson, NoShapeTakesLong) {
+  const std::string line = "x-anthropic-billing-header:";
+  const std::vector<std::pair<Api, std::string>> shapes = {
+      {Api::chat, with("\"x\":\"" + repeated("\\\\", 2'000'000) + "\"")},
+      {Api::chat, with("\"messages\":[{\"content\":\"" + repeated("\\u0078", 700'000) + "\"}]")},
+      {Api::chat, with("\"messages\":[" + repeated("{\"role\":\"user\",\"content\":\"a\"},", 120'000) + "1]")},
+      {Api::chat, with("\"messages\":[{\"content\":[" + repeated("{\"text\":\"\"},", 350'000) + "1]}]")},
+      {Api::chat, with("\"x\":[" + repeated("[],", 1'300'000) + "1]")},
+      {Api::chat, with("\"x\":" + repeated("{\"a\":[", 100) + repeated("1,", 2'000'000) + "1" + repeated("]}", 100))},
+      {Api::chat, with("\"metadata\":{\"user_id\":\"" + repeated("_session_", 400'000) + "\"}")},
+      {Api::messages, with("\"system\":[" + repeated("{\"text\":\"" + line + "\"},", 100'000) + "{}]")},
+      {Api::messages, with("\"system\":[{" + repeated("\"text\":\"" + line + " x\\ny\",", 100'000) + "\"a\":1}]")},
+      {Api::messages, with("\"system\":\"" + repeated(line, 150'000) + "\"")},
+      {Api::responses,
+       with("\"input\":[" + repeated("{\"type\":\"function_call\",\"arguments\":\"{}\"},", 90'000) + "1]")},
+      {Api::completions, with("\"prompt\":[" + repeated("1,", 2'000'000) + "1]")},
+      {Api::completions, with("\"prompt\":[" + repeated("\"\\n\",", 800'000) + "1]")},
+      {Api::chat, with(repeated("\"a\\u0062\":1,", 300'000) + "\"b\":1")},
+  };
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const auto start = std::clock();
+    const auto facts = inspect_text(shapes[i].first, shapes[i].second);
+    if (facts) plan_edits(*facts, {.model = "n", .add_include_usage = true, .drop_billing_line = true});
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, 5) << "shape " << i << " of " << shapes[i].second.size() << " bytes";
+  }
 }
 
 }  // namespace wg::dialect

@@ -88,8 +88,10 @@ bool PromptText::system_string() {
 bool PromptText::system_block() {
   if (cursor_.peek() != '{') return value(&system_text_), false;
   bool is_billing = false;
+  const std::size_t lines_before = billing_lines_.size();
   cursor_.object([&](std::string_view key) {
     if (key == "text" && cursor_.peek() == '"') {
+      billing_lines_.resize(lines_before);  // of two texts the last one counts
       is_billing = system_string();
     } else {
       member(key, &system_text_);

@@ -330,3 +330,16 @@ def test_many_streams_at_once(make_replica):
     assert {a.ended for a in answers} == {"chunked"} and len({a.body.count(b"[DONE]") for a in answers}) == 1
     replica.wait_idle()
     assert replica.metric("vllm:generation_tokens_total") == 100 * 100
+
+
+@pytest.mark.parametrize("body", [
+    b'{"model":"m","messages":[{"role":"assistant","tool_calls":["x",5,{"function":"f"}]}]}',
+    b'{"model":"m","messages":[{"content":' + b"[" * 500_000 + b"]" * 500_000 + b"}]}",
+    b"[" * 1_000_000,
+], ids=["odd tool calls", "deep content", "brackets"])
+def test_odd_bodies_do_not_end_it(make_replica, body):
+    """Once-found by fuzzing: these threw, or ran out of stack."""
+    replica = make_replica(speed=100)
+    for path in ("/v1/chat/completions", "/v1/messages", "/v1/responses", "/tokenize"):
+        assert replica.post(path, body).status in (200, 400)
+    assert replica.chat().status == 200
