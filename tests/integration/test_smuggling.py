@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from harness import smuggling
+from harness import answers, smuggling
 from harness.gateway import REPO, Gateway, pool
 from harness.recorder import Recorder, ambiguities
+from harness.requests import PATHS, body
 from harness.smuggling import CLEAN, REFUSED, TAKEN
 
 
@@ -75,3 +76,33 @@ def test_the_table_has_every_row():
     text = (REPO / "docs" / "http-strictness.md").read_text()
     rows = re.findall(r"(?m)^\| (.*?) \| (\d+|forwards)", text)
     assert [why for why, _ in rows if why in {w for _, w, _ in REFUSED + TAKEN}] == [why for _, why, _ in REFUSED + TAKEN]
+
+
+# ---- the other direction: answers that nobody asked for ----
+OWN = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{"own": true}'
+ALIEN = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 15\r\n\r\n{"alien": true}'
+
+
+@pytest.mark.parametrize("surplus", [ALIEN, b"\r\n" + ALIEN, b"x", b"HTTP/1.1 100 Continue\r\n\r\n"], ids=["an answer", "a blank line", "noise", "an interim"])
+def test_bytes_behind_an_answer_reach_nobody(one, surplus):
+    gateway, engine = one
+    engine.script(answers.raw(OWN + surplus, then=lambda exchange: None))
+    assert gateway.post(PATHS["chat"], body("chat")).body == b'{"own": true}'
+    answer = gateway.post(PATHS["chat"], body("chat"))
+    assert answer.status == 200 and b"alien" not in answer.body
+    assert [r.connection for r in engine.requests][0] != engine.requests[1].connection
+
+
+def test_an_answer_on_an_idle_connection_reaches_nobody(one):
+    gateway, engine = one
+    held = []
+
+    def answer_and_keep(exchange):
+        held.append(exchange)
+        exchange.send(OWN)
+    engine.script(answer_and_keep)
+    assert gateway.post(PATHS["chat"], body("chat")).body == b'{"own": true}'
+    held[0].send(ALIEN)
+    answer = gateway.post(PATHS["chat"], body("chat"))
+    assert answer.status == 200 and b"alien" not in answer.body
+    assert engine.requests[0].connection != engine.requests[1].connection
