@@ -59,7 +59,7 @@ Result<void> apply(config::Config& config, const Options& options) {
   return {};
 }
 
-// Until SIGTERM or SIGINT. 0: drained; 1: could not start, or drained by force.
+// Until SIGTERM or SIGINT. 0: drained, within timeouts.drain; 1: could not start, or a second signal ended it.
 int run_gateway(const config::Config& config) try {
   Gateway gateway(config);
   const auto started = gateway.start(

@@ -1,15 +1,15 @@
 #include "app/server.h"
 
-#include <sys/resource.h>
-
 #include <atomic>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "app/resources.h"
 #include "collect/poller.h"
 #include "console/admin.h"
 #include "core/assert.h"
+#include "core/reserve.h"
 #include "gateway/connection.h"
 #include "net/listener.h"
 
@@ -19,13 +19,9 @@ namespace {
 // An engine that does not answer its first questions must not keep the others from their work.
 constexpr Duration open_at_the_latest = std::chrono::seconds(3);
 
-// Each stream needs two descriptors; the soft limit is often 1,024.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
+// Given up when an allocation fails: enough for every request under way to end.
+constexpr std::size_t reserve_bytes = 16 << 20;
+constexpr Duration look_after_memory = std::chrono::milliseconds(500);
 
 // One I/O loop with its listener, on a thread of its own (but the first, which is main's and the brain's).
 struct Lane {
@@ -57,7 +53,8 @@ struct Gateway::State {
         brain_(lanes_[0].loop, config, log_),
         shared_{config, brain_, log_, metrics_},
         watchdog_(lanes_[0].loop, [this] { check_drained(); }),
-        opening_(lanes_[0].loop, [this] { open(); }) {
+        opening_(lanes_[0].loop, [this] { open(); }),
+        memory_(lanes_[0].loop, [this] { look_after_the_memory(); }) {
     bug_log = &log_;
     bug_sink = log_bug;
   }
@@ -72,6 +69,8 @@ struct Gateway::State {
   void drain();
   void check_drained();
   void finish(int status);
+  void measure_the_machine();
+  void look_after_the_memory();
 
   const config::Config& config_;
   record::Log log_;
@@ -81,7 +80,9 @@ struct Gateway::State {
   gateway::Shared shared_;
   std::vector<std::unique_ptr<collect::Poller>> pollers_;
   std::unique_ptr<console::Admin> admin_;
-  net::Timer watchdog_, opening_;
+  net::Timer watchdog_, opening_, memory_;
+  bool short_of_memory_ = false;
+  std::uint64_t losses_told_ = 0;
   std::set<EngineIndex> unseen_;  // engines whose first look is not over
   bool is_open_ = false;
   std::function<void()> opened_;
@@ -137,9 +138,37 @@ Result<void> Gateway::State::start() {
   raise_descriptor_limit();
   shared_.id_seed = std::random_device()() * 0x100000001ull;
   if (auto listening = listen(); !listening) return listening;
+  measure_the_machine();
   start_pollers();
   opening_.set(open_at_the_latest);
   return {};
+}
+
+void Gateway::State::measure_the_machine() {
+  const Connections fit = connections_that_fit(config_);
+  shared_.max_connections = fit.clients;
+  shared_.max_lingering = fit.refused;
+  shared_.max_operators = fit.operators;
+  if (!fit.warning.empty()) log_.warning(fit.warning);
+  reserve::hold(reserve_bytes);
+  shared_.bodies.set_limit(room_for_bodies(config_));
+  memory_.set(look_after_memory);
+}
+
+// Said when it begins and when it is over, and not for each request that suffers from it.
+void Gateway::State::look_after_the_memory() {
+  memory_.set(look_after_memory);
+  const std::uint64_t losses = reserve::losses.load();
+  const bool is_short = reserve::spent() || losses > losses_told_;
+  if (is_short && !short_of_memory_)
+    log_.error("out of memory: new requests get 503 until there is more; " +
+               std::to_string(shared_.bodies.used() >> 20) + " MiB are held by request bodies");
+  if (losses > losses_told_)
+    log_.error("out of memory: " + std::to_string(losses - losses_told_) + " connection(s) were dropped");
+  losses_told_ = losses;
+  const bool held_again = !reserve::spent() || reserve::hold(reserve_bytes);
+  if (short_of_memory_ && held_again && !is_short) log_.info("memory is there again");
+  short_of_memory_ = is_short;
 }
 
 // The first requests would be refused for want of replicas if they came before every engine has been looked at.
@@ -188,14 +217,18 @@ void Gateway::State::check_drained() {
   if (lanes_[0].loop.now() > drain_until_) {
     log_.warning("timeouts.drain is over: " + std::to_string(shared_.connections.load()) +
                  " connection(s) are cut off");
-    return finish(1);
+    return finish(0);
   }
   watchdog_.set(net::Loop::tick);
 }
 
 void Gateway::State::finish(int status) {
   status_ = status;
-  for (Lane& lane : lanes_) lane.loop.stop();
+  for (Lane& lane : lanes_)
+    lane.loop.post([&lane] {
+      gateway::cut_off(*lane.context);
+      lane.loop.stop();
+    });
 }
 
 Gateway::Gateway(const config::Config& config) : state_(std::make_unique<State>(config)) {}

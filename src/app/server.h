@@ -19,7 +19,7 @@ class Gateway {
 
   // Binds, and begins to look at the engines. `opened` is called on the loop once clients are accepted.
   Result<void> start(std::function<void()> opened);
-  int run();     // until it is drained (0), or has been by force (1)
+  int run();     // until it is drained or timeouts.drain is over (0), or drain() was called again (1)
   void drain();  // no new requests, open streams finish, run() returns; called again: at once
 
   net::Loop& loop() const;

@@ -111,8 +111,8 @@ net::Task<void> poll(StatePtr s) {
     if (s->stopped) break;
     if (seen) {
       s->reports.good();
-    } else {
-      s->known = false;  // what comes back may be something else
+    } else if (seen.error().fault != Fault::self) {  // that we are out of descriptors says nothing about the engine
+      s->known = false;                              // what comes back may be something else
       s->reports.bad(is_refusal(seen.error()), seen.error().what);
     }
     co_await State::Sleep{*s};

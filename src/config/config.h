@@ -60,6 +60,7 @@ struct Config {
     std::uint64_t body = 32ull << 20;
     std::size_t headers = 32 * 1024;
     std::uint32_t connections = 10'000;
+    std::optional<std::uint64_t> bodies;  // of all requests together; empty: from the memory there is
   } limits;
   struct Timeouts {
     Duration connect = std::chrono::seconds(2), first_byte = std::chrono::seconds(600),

@@ -99,6 +99,12 @@ constexpr std::array table{
     Key{.path = "limits.body", .kind = Kind::bytes, .fallback = "32MiB", .low = KiB, .high = 4 * GiB,
         .meaning = "A request's body; larger ones get 413.",
         .store = [](Place& at, const Value& v) { at.config.limits.body = v.number; }},
+    Key{.path = "limits.bodies", .kind = Kind::bytes, .fallback = "auto", .or_auto = true, .low = KiB, .high = 1'024 * GiB,
+        .meaning = "The bodies of all requests together; what would go beyond it gets 503. auto: a quarter of the machine's "
+                   "memory, or half of what the process may still take if it is limited.",
+        .store = [](Place& at, const Value& v) {
+          at.config.limits.bodies = v.is_auto ? std::nullopt : std::optional(v.number);
+        }},
     Key{.path = "limits.headers", .kind = Kind::bytes, .fallback = "32KiB", .low = KiB, .high = 1'024 * KiB,
         .meaning = "The head of a request or an answer.",
         .store = [](Place& at, const Value& v) { at.config.limits.headers = v.number; }},

@@ -65,7 +65,7 @@ pools:
       - http://h:2
   - {model: b, routing: {policy: round-robin}, engines: [{url: http://h:3}]}
 sessions: {limit: 10, active_for: 5m, key_header: X-My-Session}
-limits: {body: 1GiB, headers: 64KiB, connections: 5}
+limits: {body: 1GiB, bodies: 8GiB, headers: 64KiB, connections: 5}
 timeouts: {connect: 1ms, first_byte: 2s, stream_idle: 3s, drain: 0s, request_head: 4s, request_body: 5s, keep_alive: 6s, upstream_keep_alive: 1s}
 wait: {commit_after: 7s, ping_every: 8s}
 edits: {model: false, include_usage: false, billing_line: false}
@@ -94,6 +94,7 @@ paths: [/v1/audio/speech, GET /v1/things]
   EXPECT_EQ(config.sessions.active_for, Duration(5min));
   EXPECT_EQ(config.sessions.key_header, "x-my-session");
   EXPECT_EQ(config.limits.body, 1ull << 30);
+  EXPECT_EQ(config.limits.bodies, 8ull << 30);
   EXPECT_EQ(config.limits.headers, 65536u);
   EXPECT_EQ(config.limits.connections, 5u);
   EXPECT_EQ(config.timeouts.connect, Duration(1ms));
@@ -173,7 +174,7 @@ constexpr Wrong wrongs[] = {
     {"map_for_value", Around::rest, "threads: {a: 1}", "threads: is a map; allowed: a whole number"},
     {"list_for_value", Around::rest, "listen: [a]", "listen: is a list; allowed: HOST:PORT"},
     {"value_for_map", Around::rest, "limits: 5",
-     "limits: is a single value; allowed: a map with body, headers, connections"},
+     "limits: is a single value; allowed: a map with body, bodies, headers, connections"},
     {"list_for_map", Around::rest, "limits: [1]", "limits: is a list; allowed: a map with body"},
     {"value_for_list", Around::rest, "paths: /x", "paths: is a single value; allowed: a list"},
     {"no_unit", Around::rest, "timeouts: {connect: 2}",

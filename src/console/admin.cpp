@@ -55,12 +55,12 @@ struct Admin::State {
       : shared(its_shared), listener(std::move(its_listener)) {}
   gateway::Shared& shared;
   net::Listener listener;
+  std::uint32_t open = 0;
 };
 
 namespace {
 
-net::Task<void> serve(gateway::Shared& shared, net::Stream accepted) {
-  net::Stream stream = std::move(accepted);
+net::Task<void> converse(gateway::Shared& shared, net::Stream& stream) {
   http::RequestParser parser(limits);
   Bytes input;
   for (bool keep = true; keep;) {
@@ -84,6 +84,18 @@ net::Task<void> serve(gateway::Shared& shared, net::Stream accepted) {
   }
 }
 
+// Operators are few: what is more is a mistake, and must not take the descriptors that clients need.
+net::Task<void> serve(gateway::Shared& shared, std::uint32_t& open, net::Stream accepted) {
+  net::Stream stream = std::move(accepted);
+  if (open >= shared.max_operators) co_return;
+  struct Counted {
+    explicit Counted(std::uint32_t& its_count) : count(its_count) { ++count; }
+    ~Counted() { --count; }
+    std::uint32_t& count;
+  } const counted(open);
+  co_await converse(shared, stream);
+}
+
 }  // namespace
 
 Admin::Admin(gateway::Shared& shared, net::Listener listener)
@@ -91,9 +103,9 @@ Admin::Admin(gateway::Shared& shared, net::Listener listener)
 Admin::~Admin() = default;
 
 void Admin::start() {
-  gateway::Shared& shared = state_->shared;
-  state_->listener.start([&shared](net::Stream stream) { net::spawn(serve(shared, std::move(stream))); },
-                         [&shared](std::string_view what) { shared.log.warning(what); });
+  State& state = *state_;
+  state.listener.start([&state](net::Stream stream) { net::spawn(serve(state.shared, state.open, std::move(stream))); },
+                       [&state](std::string_view what) { state.shared.log.warning(what); });
 }
 void Admin::stop() { state_->listener.stop(); }
 std::uint16_t Admin::port() const { return state_->listener.port(); }

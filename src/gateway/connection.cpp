@@ -1,16 +1,21 @@
 // Stage 0: client connections, from accept to close.
 #include "gateway/connection.h"
 
+#include <array>
 #include <limits>
 
+#include "core/reserve.h"
 #include "dialect/error_body.h"
 #include "gateway/stages.h"
 #include "http/header_rules.h"
+#include "net/dial.h"
 
 namespace wg::gateway {
 namespace {
 
 constexpr std::size_t keep_body_buffer = 256 * 1024;  // a larger one is given back between requests
+constexpr Duration linger_for = std::chrono::seconds(1);
+constexpr std::size_t linger_bytes = 1 << 20;
 
 http::Limits limits_of(const config::Config& config) {
   http::Limits limits;
@@ -19,16 +24,32 @@ http::Limits limits_of(const config::Config& config) {
   return limits;
 }
 
-// One write, no waiting: a flood must not cost more than this.
-void refuse_connection(LoopContext& context, net::Stream& stream) {
-  context.shared.metrics.count_refused_connection();
+// One write. Then what the client has sent must be read, or its kernel throws the answer away; but not for long and
+// not for many at a time: a flood must cost little.
+net::Task<void> refuse_connection(LoopContext& context, net::Stream& stream) {
+  Shared& shared = context.shared;
+  shared.metrics.count_refused_connection();
+  const bool by_config = shared.max_connections >= shared.config.limits.connections;
   std::string out;
   const std::vector<Header> retry{{"Retry-After", "1"}};
-  http::write_answer(
-      out, 503, "application/json",
-      dialect::error_body(dialect::Shape::openai, 503, "too many connections: limits.connections is reached"), false,
-      retry);
-  stream.write_now(out);
+  http::write_answer(out, 503, "application/json",
+                     dialect::error_body(dialect::Shape::openai, 503,
+                                         by_config ? "too many connections: limits.connections is reached"
+                                                   : "too many connections: the gateway may open no more descriptors"),
+                     false, retry);
+  if (!stream.write_now(out)) co_return;
+  stream.shutdown_write();
+  stream.discard_arrived();
+  if (shared.lingering.fetch_add(1, std::memory_order_relaxed) < shared.max_lingering) {
+    std::array<char, 4096> unwanted;
+    const TimePoint until = context.loop.now() + linger_for;
+    for (std::size_t seen = 0; seen < linger_bytes && context.loop.now() < until;) {
+      const auto size = co_await stream.read_some(unwanted, linger_for);
+      if (!size || *size == 0) break;
+      seen += *size;
+    }
+  }
+  shared.lingering.fetch_sub(1, std::memory_order_relaxed);
 }
 
 net::Task<void> exchanges(Connection& connection) {
@@ -36,7 +57,11 @@ net::Task<void> exchanges(Connection& connection) {
     const After after = co_await exchange(connection);
     if (after == After::close) co_return;
     connection.parser.reset();
-    if (connection.body.size() > keep_body_buffer) connection.body.release();
+    // The next request may have no body: it must not find this one's.
+    if (connection.body.capacity() > keep_body_buffer || connection.context.shared.bodies.is_tight())
+      connection.body.release();
+    connection.body.clear();
+    connection.settle_body();
   }
 }
 
@@ -44,8 +69,10 @@ net::Task<void> exchanges(Connection& connection) {
 
 LoopContext::LoopContext(net::Loop& its_loop, Shared& its_shared) : loop(its_loop), shared(its_shared) {
   for (const config::Pool& pool : shared.config.pools)
-    for (std::size_t i = 0; i < pool.engines.size(); ++i)
-      idle.push_back(std::make_unique<net::IdlePool>(loop, shared.config.timeouts.upstream_keep_alive));
+    for (const config::Engine& engine : pool.engines) {
+      const Duration oldest = net::is_address(engine.url.host) ? Duration::zero() : net::name_trusted_for;
+      idle.push_back(std::make_unique<net::IdlePool>(loop, shared.config.timeouts.upstream_keep_alive, oldest));
+    }
 }
 
 LoopContext::~LoopContext() = default;
@@ -56,6 +83,7 @@ Connection::Connection(LoopContext& its_context, net::Stream its_stream)
 }
 
 Connection::~Connection() {
+  context.shared.bodies.give(charged_);
   context.open.erase(this);
   context.shared.connections.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -64,17 +92,31 @@ void Connection::close_if_waiting() {
   if (waiting_for_request) stream.cancel();
 }
 
+bool Connection::settle_body() {
+  BodyRoom& room = context.shared.bodies;
+  const std::uint64_t held = body.capacity();
+  if (held > charged_ && !room.take(held - charged_)) {
+    body.release();
+    room.give(charged_);
+    charged_ = 0;
+    return false;
+  }
+  if (held < charged_) room.give(charged_ - held);
+  charged_ = held;
+  return true;
+}
+
 net::Task<void> serve(LoopContext& context, net::Stream stream) {
-  if (context.shared.connections.fetch_add(1, std::memory_order_relaxed) >= context.shared.config.limits.connections) {
+  if (context.shared.connections.fetch_add(1, std::memory_order_relaxed) >= context.shared.max_connections) {
     context.shared.connections.fetch_sub(1, std::memory_order_relaxed);
-    refuse_connection(context, stream);
+    co_await refuse_connection(context, stream);
     co_return;
   }
   Connection connection(context, std::move(stream));
   try {
     co_await exchanges(connection);
   } catch (const std::bad_alloc&) {
-    context.shared.log.error("out of memory: a connection was dropped");
+    reserve::losses.fetch_add(1, std::memory_order_relaxed);
     connection.stream.reset();
   }
 }
@@ -82,6 +124,10 @@ net::Task<void> serve(LoopContext& context, net::Stream stream) {
 void drain(LoopContext& context) {
   for (Connection* const connection : std::vector<Connection*>(context.open.begin(), context.open.end()))
     connection->close_if_waiting();
+}
+
+void cut_off(LoopContext& context) {
+  for (Connection* const connection : context.open) connection->stream.reset();
 }
 
 }  // namespace wg::gateway

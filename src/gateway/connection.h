@@ -22,11 +22,18 @@ class Connection {
   bool waiting_for_request = false;
   void close_if_waiting();
 
+  // The body's buffer has grown or was given back: settles what it is charged. False: there is no room for it, and it
+  // was given back.
+  bool settle_body();
+
   LoopContext& context;
   net::Stream stream;
   http::RequestParser parser;
   Bytes input;  // read and not yet parsed
   Bytes body;   // of the request under way
+
+ private:
+  std::uint64_t charged_ = 0;  // to Shared::bodies
 };
 
 // Serves a connection until it ends; counts it against limits.connections.
@@ -34,5 +41,8 @@ net::Task<void> serve(LoopContext& context, net::Stream stream);
 
 // Stops taking requests on this loop's connections: those that wait for one are closed, the others after their answer.
 void drain(LoopContext& context);
+
+// Ends this loop's connections so that no client takes what it has got for a complete answer.
+void cut_off(LoopContext& context);
 
 }  // namespace wg::gateway

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "gateway/body_room.h"
 #include "gateway/brain.h"
 #include "net/idle_pool.h"
 #include "net/loop.h"
@@ -28,6 +29,10 @@ struct Shared {
   std::atomic<std::uint64_t> requests{0};  // the source of RequestIds
   std::atomic<bool> draining{false};
   std::uint64_t id_seed = 0;  // makes x-request-ids of different runs differ
+  BodyRoom bodies{};
+  std::uint32_t max_connections = 0;        // limits.connections, or what the process has descriptors for
+  std::atomic<std::uint32_t> lingering{0};  // refused connections that still get their answer
+  std::uint32_t max_lingering = 0, max_operators = 0;
 };
 
 // One for each I/O loop, used on its thread only.

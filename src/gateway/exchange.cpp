@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/hash.h"
+#include "core/reserve.h"
 #include "gateway/stages.h"
 
 namespace wg::gateway {
@@ -107,7 +108,13 @@ net::Task<Result<void>> take_body(Exchange& x) {
 }
 
 net::Task<After> handle(Exchange& x) {
-  auto fine = co_await take_body(x);
+  // Out of memory: what is under way goes on, new work has to wait.
+  const bool shed = reserve::spent() && is_forwarded(x);
+  Result<void> fine;
+  if (shed)
+    fine = fail(Fault::self, "the gateway is out of memory", 503);
+  else
+    fine = co_await take_body(x);
   if (!fine && fine.error().fault == Fault::cancelled) co_return After::close;
   if (fine && !is_forwarded(x)) {
     const After after = co_await answer_locally(x);
@@ -119,7 +126,7 @@ net::Task<After> handle(Exchange& x) {
   if (fine) fine = inspect(x);
   if (!fine) {
     const Error& error = fine.error();
-    const After after = co_await refuse(x, error, 0);
+    const After after = co_await refuse(x, error, error.status == 503 ? 1 : 0);
     account(x, fleet::Outcome::refused_by_us);
     co_return after;
   }

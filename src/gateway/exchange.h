@@ -67,6 +67,7 @@ struct Exchange {
   std::uint64_t bytes_out = 0;
   int status = 0;
   bool response_told = false;
+  bool saw_last_event = false;  // of a stream: [DONE] and the like, a finish reason, or an error instead
   bool body_read = false;
   bool in_pool = false;            // x.pool was found out
   bool upstream_answered = false;  // x.upstream holds an answer that may be passed on

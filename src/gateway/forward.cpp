@@ -24,6 +24,14 @@ fleet::Failure failure_of(net::IoError error) {
   }
 }
 
+net::Task<net::IoResult<net::Stream>> dial_engine(Exchange& x, const EngineEntry& engine) {
+  net::Dial dial(x.context.loop, engine.url.host, engine.url.port, x.shared.config.timeouts.connect);
+  x.dialling = &dial;
+  auto stream = co_await dial;
+  x.dialling = nullptr;
+  co_return stream;
+}
+
 net::Task<net::IoResult<void>> connect(Exchange& x) {
   const EngineEntry& engine = x.engine();
   Upstream& up = open_upstream(x, x.replica().engine);
@@ -34,10 +42,12 @@ net::Task<net::IoResult<void>> connect(Exchange& x) {
       co_return net::IoResult<void>();
     }
   }
-  net::Dial dial(x.context.loop, engine.url.host, engine.url.port, x.shared.config.timeouts.connect);
-  x.dialling = &dial;
-  auto stream = co_await dial;
-  x.dialling = nullptr;
+  auto stream = co_await dial_engine(x, engine);
+  if (!stream && stream.error() == net::IoError::exhausted && !x.client_gone) {
+    // Kept connections hold descriptors too; those of other engines may be the ones in the way.
+    for (const auto& pool : x.context.idle) pool->clear();
+    stream = co_await dial_engine(x, engine);
+  }
   if (!stream)
     co_return tl::unexpected(stream.error() == net::IoError::timed_out ? net::IoError::refused : stream.error());
   up.stream = std::move(*stream);
@@ -58,6 +68,44 @@ void plan(Exchange& x) {
   x.edits = dialect::plan_edits(x.facts, plan);
 }
 
+// An engine may answer before it has read a large body, and never read the rest: then waiting for the write to end
+// would be waiting for ever. So a write that takes its time is watched from behind, and given up when an answer comes.
+class EarlyAnswer {
+ public:
+  EarlyAnswer(Exchange& x, std::uint64_t body_bytes)
+      : stream_(x.upstream->stream), timer_(x.context.loop, [this] { watch(); }) {
+    if (body_bytes > taken_at_once) timer_.set(patience);
+  }
+  ~EarlyAnswer() {
+    if (watching_) stream_.unwatch();
+  }
+
+ private:
+  static constexpr std::uint64_t taken_at_once = 32 * 1024;
+  static constexpr Duration patience = std::chrono::milliseconds(100);
+
+  void watch() {
+    watching_ = true;
+    stream_.watch([this] { stream_.cancel(); },
+                  [this](std::string_view bytes) {
+                    if (is_answer(bytes)) stream_.cancel();
+                  });
+  }
+  // More than interim answers, of which the parser takes care.
+  static bool is_answer(std::string_view bytes) {
+    while (bytes.starts_with("HTTP/1.1 1")) {
+      const std::size_t end = bytes.find("\r\n\r\n");
+      if (end == bytes.npos) return false;
+      bytes.remove_prefix(end + 4);
+    }
+    return !bytes.empty() && !std::string_view("HTTP/1.1 1").starts_with(bytes);
+  }
+
+  net::Stream& stream_;
+  net::Timer timer_;
+  bool watching_ = false;
+};
+
 net::Task<net::IoResult<void>> send_request(Exchange& x) {
   const EngineEntry& engine = x.engine();
   const std::string_view body = x.connection.body.view();
@@ -75,17 +123,34 @@ net::Task<net::IoResult<void>> send_request(Exchange& x) {
   std::vector<std::string_view> pieces{head};
   for (const std::string_view piece : dialect::pieces(body, x.edits)) pieces.push_back(piece);
   x.dispatched = x.context.loop.now();
+  const EarlyAnswer watched(x, upstream.body_bytes);
   const auto sent = co_await x.upstream->stream.write(pieces, x.shared.config.timeouts.stream_idle);
+  x.upstream->torn = !sent;
   co_return sent;
 }
 
 bool is_event_stream(const Exchange& x, const http::ResponseHead& head) {
   const std::string_view type = find_header(head.headers, "content-type");
-  const std::string_view coding = find_header(head.headers, "content-encoding");
   constexpr std::string_view event_stream = "text/event-stream";
   return x.rule.api != dialect::Api::other && head.status == 200 &&
-         equals_ignoring_case(type.substr(0, event_stream.size()), event_stream) &&
-         (coding.empty() || equals_ignoring_case(coding, "identity"));
+         equals_ignoring_case(type.substr(0, event_stream.size()), event_stream);
+}
+
+bool is_packed(const http::ResponseHead& head) {
+  const std::string_view coding = find_header(head.headers, "content-encoding");
+  return !coding.empty() && !equals_ignoring_case(coding, "identity");
+}
+
+// Of a stream that we cannot look into only the first bytes are held back.
+net::Task<Attempt> hold_first_bytes(Exchange& x) {
+  Upstream& up = *x.upstream;
+  std::vector<std::string_view> spans;
+  const auto more = co_await read_response_body(x, spans, x.shared.config.timeouts.first_byte);
+  if (!more)
+    co_return failed(failure_of(more.error()),
+                     "the stream broke before its first byte: " + std::string(net::name_of(more.error())));
+  for (const std::string_view span : spans) up.held.append(span);
+  co_return Attempt{std::nullopt, true, ""};
 }
 
 // Reads until the first event that is no comment; it stays in up.held. A server error or an abort as first event is a
@@ -120,6 +185,7 @@ net::Task<Attempt> hold_first_event(Exchange& x) {
     }
     scanned = up.held.size();
   }
+  if (up.held.empty()) co_return failed(fleet::Failure::reset_before_head, "the stream ended without an event");
   co_return Attempt{std::nullopt, true, ""};
 }
 
@@ -158,6 +224,7 @@ net::Task<Attempt> forward(Exchange& x) {
 
   // An engine may refuse a body without reading it all: its answer counts more than our failed write.
   const auto sent = co_await send_request(x);
+  if (x.client_gone) co_return failed(fleet::Failure::reset_before_head, "the client has left");
   const auto head = co_await read_response_head(x);
   if (!head) {
     const Upstream& up = *x.upstream;
@@ -169,9 +236,14 @@ net::Task<Attempt> forward(Exchange& x) {
                      timed_out ? "no answer in time" : "the connection broke before the answer");
   }
   x.shared.brain.tell(fleet::FirstByte{x.id});
-  x.upstream->is_stream = is_event_stream(x, x.upstream->parser.head());
+  const bool streams = is_event_stream(x, x.upstream->parser.head());
+  x.upstream->is_stream = streams && !is_packed(x.upstream->parser.head());
   if (x.upstream->is_stream) {
     Attempt attempt = co_await hold_first_event(x);
+    co_return attempt;
+  }
+  if (streams) {
+    Attempt attempt = co_await hold_first_bytes(x);
     co_return attempt;
   }
   const int status = x.upstream->parser.head().status;

@@ -61,7 +61,7 @@ PathRule rule_for(std::string_view method, std::string_view path, bool wants_upg
     const std::size_t space = entry.find(' ');
     const std::string_view its_method = space == entry.npos ? "POST" : entry.substr(0, space);
     if (path == (space == entry.npos ? entry : entry.substr(space + 1)))
-      return only(method, its_method, {Handling::forward, api, {}, {}});
+      return only(method, its_method == "GET" ? "GET, HEAD" : its_method, {Handling::forward, api, {}, {}});
   }
   return {};
 }

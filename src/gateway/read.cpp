@@ -12,6 +12,18 @@ tl::unexpected<Error> too_large(const config::Config& config) {
   return fail(Fault::client, "the body is longer than " + std::to_string(config.limits.body) + " bytes (limits.body)",
               413);
 }
+
+// Room to read into, if there is any left for bodies.
+Result<std::span<char>> body_room(Connection& c, std::size_t size) {
+  std::span<char> room;
+  try {
+    room = c.body.room(size);
+  } catch (const std::bad_alloc&) {
+    c.body.release();
+  }
+  if (room.empty() || !c.settle_body()) return fail(Fault::self, "the gateway has no memory left for this body", 503);
+  return room;
+}
 }  // namespace
 
 net::Task<HeadRead> read_head(Connection& c, Error& error) {
@@ -66,7 +78,9 @@ net::Task<Result<void>> read_body(Connection& c) {
   for (;;) {
     // A body of known length is never read past its end; of a chunked one the next request's bytes may come along.
     if (!head.chunked) left = *head.content_length - c.body.size();
-    std::span<char> room = c.body.room(static_cast<std::size_t>(std::min<std::uint64_t>(left, body_block)));
+    const auto found = body_room(c, static_cast<std::size_t>(std::min<std::uint64_t>(left, body_block)));
+    if (!found) co_return tl::unexpected(found.error());
+    std::span<char> room = *found;
     if (!head.chunked && room.size() > left) room = room.first(static_cast<std::size_t>(left));
     const auto size = co_await c.stream.read_some(room, c.context.shared.config.timeouts.request_body);
     if (!size && size.error() == net::IoError::timed_out)

@@ -63,14 +63,19 @@ std::string response_head(Exchange& x, std::optional<std::uint64_t> content_leng
   const http::ResponseHead& engine = x.upstream->parser.head();
   AddedFields added(x);
   if (x.upstream->is_stream) added.fields.push_back({"X-Accel-Buffering", "no"});
+  if (x.shared.draining) x.keep_alive = false;
   x.status = engine.status;
-  const bool has_body = engine.status != 204 && engine.status != 304 && x.head.method != "HEAD";
+  const bool is_head = x.head.method == "HEAD";
+  const bool has_body = engine.status != 204 && engine.status != 304 && !is_head;
+  if (is_head)
+    content_length = engine.content_length;
+  else if (!has_body)
+    content_length.reset();
   x.chunked = has_body && !content_length && x.head.minor >= 1;
   if (has_body && !content_length && !x.chunked) x.keep_alive = false;
   std::string out;
   out.reserve(1024);
-  http::write_response_head(
-      out, engine, {x.head.minor, x.keep_alive, x.chunked, has_body ? content_length : std::nullopt, added.fields});
+  http::write_response_head(out, engine, {x.head.minor, x.keep_alive, x.chunked, content_length, added.fields});
   x.committed = true;
   return out;
 }

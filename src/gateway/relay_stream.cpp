@@ -46,6 +46,8 @@ For look_at(Exchange& x, std::string_view text) {
   }
   if (event.kind == dialect::EventKind::error && x.record.error.empty())
     x.record.error = "the engine sent an error event";
+  x.saw_last_event = x.saw_last_event || event.ends || event.kind == dialect::EventKind::error ||
+                     x.reader.facts().stop != dialect::Stop::none;
   if (!x.response_told && !x.reader.facts().response_id.empty()) {
     x.response_told = true;
     x.shared.brain.tell(fleet::ResponseMade{x.id, response_key(x.reader.facts().response_id)});
@@ -62,8 +64,9 @@ void cut_events(Exchange& x, Window& w) {
     const std::size_t begin = w.ready, end = w.looked_at + size;
     w.looked_at = end;
     // Of an overlong event the beginning is out already: its end has to follow, whatever it says.
-    const For whom =
-        std::exchange(w.mid_event, false) ? For::client : look_at(x, w.bytes.view().substr(begin, end - begin));
+    const bool overlong = std::exchange(w.mid_event, false);
+    const For whom = overlong ? For::client : look_at(x, w.bytes.view().substr(begin, end - begin));
+    if (overlong) x.saw_last_event = true;  // it may have been: the Responses API's holds the whole answer
     if (whom == For::abort) {
       w.aborted = true;
       return;
@@ -76,7 +79,9 @@ void cut_events(Exchange& x, Window& w) {
     }
   }
   w.looked_at = w.bytes.size();
-  if (w.bytes.size() - w.ready > whole_event_limit || (x.upstream->complete && w.ready < w.bytes.size())) {
+  const bool rest_of_all = x.upstream->complete && w.ready < w.bytes.size();
+  if (w.bytes.size() - w.ready > whole_event_limit || rest_of_all) {
+    if (rest_of_all && !w.mid_event) look_at(x, w.bytes.view(w.ready));  // the last event, without its blank line
     w.add(w.ready, w.bytes.size());
     w.ready = w.bytes.size();
     w.mid_event = true;
@@ -101,7 +106,8 @@ net::Task<fleet::Outcome> relay_stream(Exchange& x) {
     if (size > 0 && x.chunked) pieces.push_back(http::chunk_begin(size, chunk));
     pieces.insert(pieces.end(), window.out.begin(), window.out.end());
     if (size > 0 && x.chunked) pieces.push_back(http::chunk_end);
-    const bool ends = up.complete && !window.aborted && !window.died;
+    const bool unfinished = up.complete && !x.saw_last_event;
+    const bool ends = up.complete && !window.aborted && !window.died && !unfinished;
     if (ends && x.chunked) pieces.push_back(http::last_chunk);
     if (!pieces.empty()) {
       const auto sent = co_await send_to_client(x, pieces);
@@ -116,6 +122,12 @@ net::Task<fleet::Outcome> relay_stream(Exchange& x) {
     if (window.died) {
       break_off(x);
       co_return fleet::Outcome::engine_aborted;
+    }
+    if (unfinished) {
+      // An end that framing calls clean, or that only a closed connection says: clients would take it for the answer's.
+      co_await end_with_error_event(x, 502, "the engine ended in the middle of the answer: send the request again",
+                                    window.mid_event);
+      co_return up.parser.head().until_close ? fleet::Outcome::died_mid_stream : fleet::Outcome::failed;
     }
     window.sent();
     if (x.signs) x.signs->postpone(!window.mid_event);

@@ -58,7 +58,7 @@ void Upstream::clear() {
   if (held.capacity() > kept_bytes) held.release();
   held.clear();
   buffer.clear();
-  reused = complete = is_stream = false;
+  reused = complete = is_stream = torn = false;
 }
 
 Upstream& open_upstream(Exchange& x, EngineIndex engine) {
@@ -87,7 +87,7 @@ void close_upstream(Exchange& x) {
 
 void release_upstream(Exchange& x) {
   Upstream& up = *x.upstream;
-  if (up.complete && up.parser.head().keep_alive && up.unparsed.empty() && up.stream)
+  if (up.complete && up.parser.head().keep_alive && up.unparsed.empty() && up.stream && !up.torn)
     x.context.idle[up.engine]->give_back(std::move(up.stream));
   close_upstream(x);
 }

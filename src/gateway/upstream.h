@@ -21,6 +21,7 @@ struct Upstream {
   bool reused = false;     // a kept connection: it may have been closed under us
   bool complete = false;   // the whole message was read
   bool is_stream = false;  // SSE that we look into
+  bool torn = false;       // the request was not sent to its end: not to be used again
 
   // As new, with its connection closed; keeps its buffers unless they have grown large.
   void clear();

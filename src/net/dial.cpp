@@ -76,6 +76,12 @@ struct Dial::State : std::enable_shared_from_this<Dial::State> {
   bool is_over = false;
 };
 
+bool is_address(const std::string& host) {
+  boost::system::error_code error;
+  asio::ip::make_address(host, error);
+  return !error;
+}
+
 Dial::Dial(Loop& loop, const std::string& host, std::uint16_t port, Duration timeout)
     : state_(std::make_shared<State>(loop, host, port, timeout)) {}
 

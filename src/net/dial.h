@@ -10,6 +10,11 @@
 
 namespace wg::net {
 
+// True for an address, false for a name, which may stand for another address the next time.
+bool is_address(const std::string& host);
+// Connections to a name are not kept longer than this, so that the name is looked up again.
+constexpr Duration name_trusted_for = std::chrono::seconds(5);
+
 // Awaited; cancel() from elsewhere on the loop ends it with `cancelled`.
 class Dial {
  public:

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t read_block = 64 * 1024;
 
 tl::unexpected<Error> io_failure(IoError error, const char* while_doing) {
-  const Fault fault = error == IoError::timed_out ? Fault::timeout : Fault::upstream;
+  const Fault fault = error == IoError::timed_out   ? Fault::timeout
+                      : error == IoError::exhausted ? Fault::self
+                                                    : Fault::upstream;
   return fail(fault, std::string(name_of(error)) + " while " + while_doing);
 }
 
@@ -31,7 +33,8 @@ Task<Result<Reply>> HttpClient::send(std::string_view method, std::string_view p
     request += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   request.append("\r\n").append(body);
 
-  const bool kept = stream_ && stream_.idle_and_open();
+  const bool follows_name = !is_address(target_.host);
+  const bool kept = stream_ && stream_.idle_and_open() && !(follows_name && stream_.age() > name_trusted_for);
   auto first = co_await exchange(request, timeout, max_bytes, !kept);
   // A kept connection may have been closed by the engine at this very moment: that says nothing about its health.
   if (first || !kept || first.error().fault == Fault::timeout) co_return first;

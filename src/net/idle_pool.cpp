@@ -4,8 +4,8 @@
 
 namespace wg::net {
 
-IdlePool::IdlePool(Loop& loop, Duration keep_for, std::size_t limit)
-    : loop_(loop), keep_for_(keep_for), limit_(limit), sweeper_(loop, [this] { sweep(); }) {}
+IdlePool::IdlePool(Loop& loop, Duration keep_for, Duration oldest, std::size_t limit)
+    : loop_(loop), keep_for_(keep_for), oldest_(oldest), limit_(limit), sweeper_(loop, [this] { sweep(); }) {}
 
 std::optional<Stream> IdlePool::take() {
   while (!idle_.empty()) {
@@ -18,6 +18,7 @@ std::optional<Stream> IdlePool::take() {
 
 void IdlePool::give_back(Stream stream) {
   if (idle_.size() >= limit_) return;
+  if (oldest_ > Duration::zero() && stream.age() > oldest_) return;
   idle_.push_back({std::move(stream), loop_.now()});
   if (!sweeper_.armed()) sweeper_.set(keep_for_);
 }

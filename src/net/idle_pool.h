@@ -11,7 +11,8 @@ namespace wg::net {
 
 class IdlePool {
  public:
-  IdlePool(Loop& loop, Duration keep_for, std::size_t limit = 256);
+  // oldest: connections of a greater age are not kept; zero: of any age.
+  IdlePool(Loop& loop, Duration keep_for, Duration oldest = {}, std::size_t limit = 256);
 
   std::optional<Stream> take();
   void give_back(Stream stream);  // only after a complete exchange on a connection that both sides keep
@@ -26,7 +27,7 @@ class IdlePool {
   void sweep();
 
   Loop& loop_;
-  Duration keep_for_;
+  Duration keep_for_, oldest_;
   std::size_t limit_;
   std::vector<Idle> idle_;  // oldest first
   Timer sweeper_;

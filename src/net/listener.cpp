@@ -10,28 +10,46 @@ namespace wg::net {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
+namespace {
+constexpr Duration calm_after = std::chrono::seconds(2);
+}
+
 struct Listener::State : std::enable_shared_from_this<Listener::State> {
-  State(Loop& its_loop) : loop(its_loop), acceptor(loop.state().io), retry(loop, [this] { accept(); }) {}
+  State(Loop& its_loop)
+      : loop(its_loop), acceptor(loop.state().io), retry(loop, [this] { accept(); }), calm(loop, [this] { over(); }) {}
 
   void accept() {
-    acceptor.async_accept(
-        loop.state().io, [self = shared_from_this()](const boost::system::error_code& error, tcp::socket socket) {
-          if (!self->acceptor.is_open() || error == asio::error::operation_aborted) return;
-          if (error) {
-            self->trouble("cannot accept a connection: " + error.message() + "; trying again in 100 ms");
-            self->retry.set(std::chrono::milliseconds(100));
-            return;
-          }
-          self->accepted(Stream(new Stream::State(self->loop, std::move(socket))));
-          self->accept();
-        });
+    acceptor.async_accept(loop.state().io,
+                          [self = shared_from_this()](const boost::system::error_code& error, tcp::socket socket) {
+                            if (!self->acceptor.is_open() || error == asio::error::operation_aborted) return;
+                            if (error) return self->pause("cannot accept connections: " + error.message());
+                            if (self->paused && !self->calm.armed()) self->calm.set(calm_after);
+                            try {
+                              self->accepted(Stream(new Stream::State(self->loop, std::move(socket))));
+                              self->accept();
+                            } catch (const std::bad_alloc&) {
+                              self->pause("cannot accept connections: out of memory");
+                            }
+                          });
+  }
+
+  // Said once; until it is over, which takes more than one success, there is nothing new to say.
+  void pause(const std::string& why) {
+    calm.cancel();
+    if (!std::exchange(paused, true)) trouble(why + "; trying again every 100 ms");
+    retry.set(std::chrono::milliseconds(100));
+  }
+  void over() {
+    paused = false;
+    trouble("connections are accepted again");
   }
 
   Loop& loop;
   tcp::acceptor acceptor;
-  Timer retry;
+  Timer retry, calm;
   Accepted accepted;
   Trouble trouble;
+  bool paused = false;
 };
 
 Listener::Listener(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -69,6 +87,7 @@ void Listener::start(Accepted accepted, Trouble trouble) {
 void Listener::stop() {
   boost::system::error_code ignored;
   state_->retry.cancel();
+  state_->calm.cancel();
   state_->acceptor.close(ignored);
 }
 

@@ -1,5 +1,5 @@
 // Accepts connections on one loop and hands each to a handler. Several loops may listen on one address
-// (SO_REUSEPORT). Out of descriptors: pauses for 100 ms at a time and says so, instead of spinning.
+// (SO_REUSEPORT). Out of descriptors: pauses for 100 ms at a time, and says so once, instead of spinning.
 #pragma once
 
 #include <functional>

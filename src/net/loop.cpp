@@ -5,6 +5,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 
+#include "core/reserve.h"
 #include "net/loop_state.h"
 #include "net/task.h"
 
@@ -28,7 +29,14 @@ void Loop::run() {
   state_->tick_again();
   const auto guard = asio::make_work_guard(state_->io);
   const DetachedTasks tasks;
-  state_->io.run();
+  for (bool over = false; !over;) {
+    try {
+      state_->io.run();
+      over = true;
+    } catch (const std::bad_alloc&) {  // that handler's work is lost, the others' goes on
+      reserve::losses.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
 }
 
 void Loop::stop() { state_->io.stop(); }

@@ -1,5 +1,6 @@
 #include "net/stream.h"
 
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -17,6 +18,7 @@ using asio::ip::tcp;
 namespace {
 constexpr std::size_t ahead_limit = 16 * 1024;
 constexpr std::size_t ahead_block = 4 * 1024;
+constexpr Duration look_behind_every = std::chrono::milliseconds(500);
 
 IoError closed_or(const boost::system::error_code& error, IoError if_aborted) {
   return error == asio::error::operation_aborted ? if_aborted : IoError::closed;
@@ -39,9 +41,10 @@ std::string_view name_of(IoError error) {
   return "";
 }
 
-Stream::State::State(Loop& its_loop, tcp::socket&& connected)
+Stream::State::State(Loop& its_loop, tcp::socket&& fresh)
     : loop(its_loop),
-      socket(std::move(connected)),
+      socket(std::move(fresh)),
+      look_behind(loop, [this] { look_behind_the_bytes(); }),
       read_deadline(loop, [this] { on_deadline(); }),
       write_deadline(loop, [this] { on_deadline(); }) {
   boost::system::error_code ignored;
@@ -59,6 +62,8 @@ void Stream::State::close_socket(bool with_reset) {
   boost::system::error_code ignored;
   if (with_reset) socket.set_option(asio::socket_base::linger(true, 0), ignored);
   gone = nullptr;
+  arrived = nullptr;
+  look_behind.cancel();
   read_deadline.cancel();
   write_deadline.cancel();
   socket.close(ignored);
@@ -101,7 +106,7 @@ void Stream::State::on_read(const boost::system::error_code& error, std::size_t 
 void Stream::State::read_ahead() {
   if (ahead_pending || peer_closed || peer_reset || !socket.is_open()) return;
   if (ahead_taken == ahead_size) ahead_taken = ahead_size = 0;
-  if (ahead_size + ahead_block > ahead_limit) return;
+  if (ahead_size + ahead_block > ahead_limit) return look_behind.set(look_behind_every);
   if (ahead.size() < ahead_size + ahead_block) ahead.resize(ahead_size + ahead_block);
   ahead_pending = true;
   socket.async_read_some(
@@ -123,11 +128,22 @@ void Stream::State::on_ahead(const boost::system::error_code& error, std::size_t
     std::exchange(reader, nullptr).resume();
     return;
   }
+  if (!error && arrived) arrived({ahead.data() + ahead_taken, ahead_size - ahead_taken});
   if (peer_closed || peer_reset) {
     if (const auto tell = std::exchange(gone, nullptr)) tell();
   } else if (gone) {
     read_ahead();
   }
+}
+
+// The kernel holds bytes that are not wanted yet, so reading cannot tell whether the peer has closed behind them.
+void Stream::State::look_behind_the_bytes() {
+  if (!gone || !socket.is_open()) return;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const bool known = ::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+  if (known && info.tcpi_state == TCP_ESTABLISHED) return look_behind.set(look_behind_every);
+  std::exchange(gone, nullptr)();
 }
 
 Stream::Read Stream::read_some(std::span<char> into, Duration timeout) { return {state_, into, timeout}; }
@@ -148,13 +164,18 @@ void Stream::Read::await_suspend(std::coroutine_handle<> self) {
 
 IoResult<std::size_t> Stream::Read::await_resume() { return state_->read_result; }
 
-void Stream::watch(std::function<void()> gone) {
+void Stream::watch(std::function<void()> gone, std::function<void(std::string_view)> arrived) {
   if (state_->peer_closed || state_->peer_reset) return gone();
   state_->gone = std::move(gone);
+  state_->arrived = std::move(arrived);
   state_->read_ahead();
 }
 
-void Stream::unwatch() { state_->gone = nullptr; }
+void Stream::unwatch() {
+  state_->gone = nullptr;
+  state_->arrived = nullptr;
+  state_->look_behind.cancel();
+}
 
 // ---- writing ----
 
@@ -239,6 +260,9 @@ IoResult<void> Stream::Write::await_resume() { return state_->write_result; }
 bool Stream::write_now(std::string_view bytes) {
   if (!state_->socket.is_open()) return false;
   WG_ASSERT(!state_->writer);
+  // Of a peer that does not read nothing more piles up than one unfinished write.
+  if (!state_->kept.empty() && !state_->write_some()) return true;
+  if (!state_->write_result) return false;
   state_->kept.append(bytes);
   state_->unwritten.clear();
   return !state_->write_some() || state_->write_result.has_value();
@@ -263,10 +287,18 @@ void Stream::cancel() {
   state_->socket.cancel(ignored);
 }
 
+Duration Stream::age() const { return state_->loop.now() - state_->connected; }
+
 bool Stream::idle_and_open() const {
   char byte;
   const ssize_t size = ::recv(state_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void Stream::discard_arrived() {
+  std::array<char, 16 * 1024> unwanted;
+  for (int i = 0; i < 64; ++i)
+    if (::recv(state_->socket.native_handle(), unwanted.data(), unwanted.size(), MSG_DONTWAIT) <= 0) return;
 }
 
 void Stream::close() { state_->close_socket(false); }

@@ -48,17 +48,21 @@ class Stream {
   // All bytes of all pieces, which must stay valid until the await is over. The deadline counts from the last progress.
   Write write(std::span<const std::string_view> pieces, Duration timeout);
 
-  // Writes what the kernel takes now and keeps the rest in front of the next write. For signs of life sent while the
-  // owner awaits something else; not while a write is pending. False if the connection is broken.
+  // Writes what the kernel takes now and keeps the rest in front of the next write; if the kernel does not even take
+  // what was kept before, `bytes` are dropped. For signs of life sent while the owner awaits something else; not while
+  // a write is pending. False if the connection is broken.
   bool write_now(std::string_view bytes);
 
   // Reads ahead while nobody else reads: `gone` is called once, from the loop, when the peer closes or resets. Bytes
-  // that come meanwhile are kept (up to a bound) for the next read_some().
-  void watch(std::function<void()> gone);
+  // that come meanwhile are kept (up to a bound) for the next read_some(); `arrived`, if given, is called with all of
+  // them each time some come.
+  void watch(std::function<void()> gone, std::function<void(std::string_view)> arrived = nullptr);
   void unwatch();
 
+  Duration age() const;        // since it was connected
   void cancel();               // pending operations end with `cancelled`
   bool idle_and_open() const;  // nothing to read and not closed by the peer: fit to be used again
+  void discard_arrived();      // bytes that are here already, without waiting; bounded
   void close();                // orderly; what was written is still delivered
   void reset();                // RST: the peer sees that the stream was broken
   void shutdown_write();

@@ -11,7 +11,7 @@
 namespace wg::net {
 
 struct Stream::State {
-  State(Loop& its_loop, boost::asio::ip::tcp::socket&& connected);
+  State(Loop& its_loop, boost::asio::ip::tcp::socket&& fresh);
 
   // Counted without atomics: a state and its pending operations live on one loop.
   struct Ref {
@@ -35,6 +35,7 @@ struct Stream::State {
   void read_into(std::span<char> into);
   void on_read(const boost::system::error_code& error, std::size_t size);
   void read_ahead();
+  void look_behind_the_bytes();
   void on_ahead(const boost::system::error_code& error, std::size_t size);
 
   // writing
@@ -47,6 +48,7 @@ struct Stream::State {
 
   Loop& loop;
   boost::asio::ip::tcp::socket socket;
+  const TimePoint connected = loop.now();
   int references = 1;
 
   std::coroutine_handle<> reader, writer;
@@ -57,6 +59,8 @@ struct Stream::State {
   std::string kept;                         // of write_now: goes out before anything else
 
   std::function<void()> gone;
+  std::function<void(std::string_view)> arrived;
+  Timer look_behind;  // while what was read ahead fills its bound: has the peer closed behind it?
   std::string ahead;  // [ahead_taken, ahead_size): bytes read ahead; a pending look ahead writes behind them
   std::size_t ahead_taken = 0, ahead_size = 0;
   bool ahead_pending = false, peer_closed = false, peer_reset = false;

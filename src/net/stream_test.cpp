@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -139,6 +140,49 @@ Task<void> watch_keeps_bytes(Pair& p) {
 }
 TEST(Stream, WhatComesDuringAWatchIsKept) { Pair().run(watch_keeps_bytes); }
 
+Task<void> arrived_bytes_are_shown(Pair& p) {
+  std::string shown;
+  p.accepted.watch([] {}, [&shown](std::string_view bytes) { shown = bytes; });
+  co_await send_all(p.dialled, "one");
+  while (shown != "one") co_await Pause(p.loop, std::chrono::milliseconds(1));
+  co_await send_all(p.dialled, "two");
+  while (shown != "onetwo") co_await Pause(p.loop, std::chrono::milliseconds(1));
+  p.accepted.unwatch();
+  const std::string text = co_await receive(p.accepted, 6);
+  EXPECT_EQ(text, "onetwo");
+}
+TEST(Stream, AWatchShowsWhatHasArrivedAndKeepsIt) { Pair().run(arrived_bytes_are_shown); }
+
+// More than is read ahead lies in front of the peer's end, so no read can find it.
+Task<void> gone_behind_unread_bytes(Pair& p) {
+  bool gone = false;
+  p.accepted.watch([&gone] { gone = true; });
+  co_await send_all(p.dialled, std::string(100'000, 'x'));
+  co_await Pause(p.loop, std::chrono::milliseconds(700));
+  EXPECT_FALSE(gone);
+  p.dialled.close();
+  for (int i = 0; i < 300 && !gone; ++i) co_await Pause(p.loop, std::chrono::milliseconds(10));
+  EXPECT_TRUE(gone);
+}
+TEST(Stream, AWatchNoticesAnEndBehindBytesThatNobodyReads) { Pair().run(gone_behind_unread_bytes); }
+
+// 64 MB of pings to a peer that does not read; then it reads, and finds the first ones whole and one after the other.
+Task<void> signs_of_life_do_not_pile_up(Pair& p) {
+  const std::string ping = std::string(65'535, 'p') + "\n";
+  for (int i = 0; i < 1'000; ++i) EXPECT_TRUE(p.dialled.write_now(ping));
+  p.dialled.shutdown_write();
+  std::array<char, 65'536> buffer;
+  std::size_t size = 0;
+  for (;;) {
+    const auto got = co_await p.accepted.read_some(buffer, second);
+    if (!got || *got == 0) break;
+    size += *got;
+  }
+  EXPECT_GT(size, 65'536u);
+  EXPECT_LT(size, 20u << 20) << "only what the kernel held";
+}
+TEST(Stream, SignsOfLifeToOneWhoDoesNotReadAreDropped) { Pair().run(signs_of_life_do_not_pile_up); }
+
 Task<void> read_megabytes(Pair& p) {
   const std::string text = co_await receive(p.accepted, 8u << 20);
   EXPECT_EQ(text.size(), 8u << 20);
@@ -176,6 +220,36 @@ Task<void> pool_skips_closed(Pair& p) {
   EXPECT_EQ(pool.size(), 0u);
 }
 TEST(IdlePool, AConnectionThatTheEngineClosedIsNotHandedOut) { Pair().run(pool_skips_closed); }
+
+Task<void> pool_drops_old(Pair& p) {
+  IdlePool young(p.loop, second, std::chrono::milliseconds(50)), any(p.loop, second);
+  co_await Pause(p.loop, std::chrono::milliseconds(100));
+  EXPECT_GE(p.dialled.age(), std::chrono::milliseconds(100));
+  young.give_back(std::move(p.dialled));
+  EXPECT_EQ(young.size(), 0u);
+  any.give_back(std::move(p.accepted));
+  EXPECT_EQ(any.size(), 1u);
+}
+TEST(IdlePool, AConnectionToANameIsNotKeptForEver) { Pair().run(pool_drops_old); }
+
+TEST(Dial, NamesAreNoAddresses) {
+  EXPECT_TRUE(is_address("127.0.0.1"));
+  EXPECT_TRUE(is_address("::1"));
+  EXPECT_FALSE(is_address("localhost"));
+  EXPECT_FALSE(is_address("gpu-1.example"));
+}
+
+// What everything behind it takes for time; nothing in the gateway reads another clock to decide.
+TEST(Loop, ItsTimeIsTheMonotonicClock) {
+  const Loop loop;
+  using Clock = std::chrono::steady_clock;
+  const auto before = std::chrono::duration_cast<Duration>(Clock::now().time_since_epoch());
+  const auto seen = loop.now().time_since_epoch();
+  const auto after = std::chrono::duration_cast<Duration>(Clock::now().time_since_epoch());
+  EXPECT_LE(before, seen);
+  EXPECT_LE(seen, after);
+  EXPECT_TRUE(Clock::is_steady);
+}
 
 Task<void> refused(Loop& loop, std::uint16_t port) {
   Dial dial(loop, "127.0.0.1", port, second);

@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <stdexcept>
 #include <system_error>
 
@@ -13,10 +15,12 @@ namespace {
 
 constexpr int reader_patience_ms = 1'000;
 
-// Not blocking: opening a pipe without a reader is an error rather than a wait, and so is writing to a full one.
+// Not blocking: neither a pipe without a reader nor a full one is waited for.
 int open_log(const std::string& path) {
   if (path.empty()) return STDERR_FILENO;
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+  // A pipe whose reader is yet to come, or comes and goes: held open from both ends, lines are lost while it is full.
+  if (fd < 0 && errno == ENXIO) fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0) throw std::runtime_error("cannot open log file " + path + ": " + std::generic_category().message(errno));
   return fd;
 }
@@ -41,7 +45,10 @@ std::size_t LineWriter::put(std::string_view bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const bool ready = writable();
-    const ssize_t written = ready ? ::write(fd_, bytes.data() + done, bytes.size() - done) : 0;
+    // Standard error may be a pipe that blocks: what poll() calls writable takes this much at once.
+    const std::size_t most =
+        fd_ == STDERR_FILENO ? std::min<std::size_t>(PIPE_BUF, bytes.size() - done) : bytes.size() - done;
+    const ssize_t written = ready ? ::write(fd_, bytes.data() + done, most) : 0;
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       if (ready) failed(written < 0 ? errno : ENOSPC);

@@ -121,17 +121,18 @@ class Exchange:
 
 
 class FakeEngine:
-    def __init__(self, model="m", ranks=1, kind="vllm", api_key=None):
+    def __init__(self, model="m", ranks=1, kind="vllm", api_key=None, host="127.0.0.1", port=0):
         self.model, self.kind, self.api_key = model, kind, api_key
         self.ranks = [Rank() for _ in range(ranks)]
-        self.default = answers.normal()
+        self.default, self.before_body = answers.normal(), None  # before_body(exchange): answers without having read the body
         self.requests, self.connections, self.probes = [], 0, 0
         self.healthy, self.slots, self.max_model_len = True, 4, 4096
         self.stopped = threading.Event()
         self._scripts, self._sockets, self._dropped, self._lock = [], set(), set(), threading.Lock()
-        self._listener = self._bound(0)
+        self.host = host
+        self._listener = self._bound(port)
         self.port = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{host}:{self.port}"
         self.listening = False
         self.up()
 
@@ -185,7 +186,7 @@ class FakeEngine:
     def _bound(self, port):
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(("127.0.0.1", port))
+        sock.bind((self.host, port))
         return sock
 
     def _accept(self, listener):
@@ -229,6 +230,11 @@ class FakeEngine:
         method, target, _ = first.split(" ", 2)
         headers = [(n, v.strip()) for n, _, v in (l.partition(":") for l in lines)]
         length = int(next((v for n, v in headers if n.lower() == "content-length"), 0))
+        if self.before_body and target.split("?")[0] not in PROBES:
+            request = Received(method, target, headers, head, b"", number)
+            self.requests.append(request)
+            self.before_body(Exchange(self, sock, request))
+            return None, b""
         parts, have = [rest], len(rest)
         while have < length:
             data = sock.recv(1 << 20)

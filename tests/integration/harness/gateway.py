@@ -33,9 +33,11 @@ def pool(engines, model="m", policy=None, aliases=(), spill=None, rehome=None, *
 
 
 class Gateway:
-    def __init__(self, folder, pools, wait_healthy=True, arguments=(), environment=None, **config):
-        """config: further top-level keys of the configuration file. JSON is YAML, so the file is written as JSON."""
-        self.folder = Path(folder)
+    def __init__(self, folder, pools, wait_healthy=True, arguments=(), environment=None, wrapper=(), stderr=None, **config):
+        """config: further top-level keys of the configuration file. JSON is YAML, so the file is written as JSON. wrapper:
+        a command that runs another one in its own process, such as `prlimit --nofile=80`. stderr: a descriptor instead of
+        the log file."""
+        self.folder, self.wrapper, self.stderr = Path(folder), list(wrapper), stderr
         self.config_file = self.folder / "warmgate.yaml"
         self.config_file.write_text(json.dumps({"listen": "127.0.0.1:0", "admin": "127.0.0.1:0", "pools": pools, **config}, indent=1))
         self._start(["--config", str(self.config_file), *arguments], environment)
@@ -46,7 +48,7 @@ class Gateway:
     def from_engines(cls, folder, engines, arguments=(), environment=None, wait_healthy=True):
         """Without a file: --engine for each."""
         self = cls.__new__(cls)
-        self.folder = Path(folder)
+        self.folder, self.wrapper, self.stderr = Path(folder), [], None
         flags = [a for e in engines for a in ("--engine", e.url)]
         self._start([*flags, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", *arguments], environment)
         if wait_healthy:
@@ -59,8 +61,9 @@ class Gateway:
         self.log_file = self.folder / "warmgate.log"
         self.output = []
         with open(self.log_file, "ab") as log:
-            self.process = subprocess.Popen([str(BINARY), "serve", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                            stderr=log, env={**os.environ, **(environment or {})})
+            self.process = subprocess.Popen([*self.wrapper, str(BINARY), "serve", *arguments], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE, stderr=log if self.stderr is None else self.stderr,
+                                            env={**os.environ, **(environment or {})})
         self.url = self.admin = None
         self._ready = threading.Event()
         self._reader = threading.Thread(target=self._read_output, daemon=True)
@@ -116,14 +119,20 @@ class Gateway:
         return self.api(f"/pools/{pool_name}/policy", "PUT", body)
 
     # ---- talking to it ----
-    def connect(self, timeout=30.0):
-        return wire.Connection(self.url, timeout)
+    def connect(self, timeout=30.0, receive_buffer=None):
+        return wire.Connection(self.url, timeout, receive_buffer)
 
     def post(self, target, body, headers=()):
         return wire.post(self.url, target, body, headers)
 
     def get(self, target, headers=()):
         return wire.get(self.url, target, headers)
+
+    def send_raw(self, data, timeout=30.0):
+        """Everything that comes back to these bytes until the connection ends."""
+        with self.connect(timeout) as connection:
+            connection.send(data)
+            return connection.rest()
 
     # ---- waiting and the end ----
     def wait_healthy(self, count=None, timeout=20):
@@ -137,6 +146,16 @@ class Gateway:
         wait_until(lambda: self.in_flight() == 0, timeout, "nothing in flight in /api/v1/replicas")
         if self.replicas():  # else there is no row to sum up
             wait_until(lambda: self.metric("warmgate_in_flight") == 0, timeout, "warmgate_in_flight sums to 0")
+
+    def wait_unconnected(self, timeout=5):
+        wait_until(lambda: self.metric("warmgate_connections") == 0, timeout, "no client connection is open")
+
+    def wait_ended(self, timeout=15):
+        """For tests that end it themselves: its exit code, and stop() has nothing left to do."""
+        code = self.process.wait(timeout)
+        self._reader.join(5)
+        self.stop = lambda: None
+        return code
 
     def stop(self):
         """Asserts the invariants of a quiet gateway, then ends it with SIGTERM: exit code 0, and soon."""

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 
-from . import metrics_text, wire
+from . import metrics_text, process, wire
 from .gateway import BINARY
 from .waiting import wait_until
 
@@ -67,9 +67,7 @@ class Replica:
         wait_until(self.is_idle, timeout, "no request and no block held")
 
     def resident_mib(self):
-        """Of its memory what is in RAM."""
-        with open(f"/proc/{self.process.pid}/status") as status:
-            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1)) / 1024
+        return process.resident_mib(self.process.pid)
 
     # ---- faults ----
     def fault(self, kind, **members):

@@ -71,10 +71,15 @@ class Answer:
 
 
 class Connection:
-    def __init__(self, url, timeout=30.0):
+    def __init__(self, url, timeout=30.0, receive_buffer=None):
+        """receive_buffer: bytes that the kernel holds for a client that does not read."""
         parts = urlsplit(url)
         self.host = f"{parts.hostname}:{parts.port}"
-        self.sock = socket.create_connection((parts.hostname, parts.port), timeout=timeout)
+        self.sock = socket.socket()
+        self.sock.settimeout(timeout)
+        if receive_buffer:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.sock.connect((parts.hostname, parts.port))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = b""
 
@@ -140,6 +145,24 @@ class Connection:
     def reset(self):
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
+
+    def close_writing(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def rest_until(self, ending):
+        """All bytes until these, or until the peer closes."""
+        parts = [self._buffer]
+        while not parts[-1].endswith(ending) and (data := self._receive()):
+            parts.append(data)
+        self._buffer = b""
+        return b"".join(parts)
+
+    def rest(self):
+        """All bytes until the peer closes."""
+        while data := self._receive():
+            self._buffer += data
+        data, self._buffer = self._buffer, b""
+        return data
 
     # ---- bytes ----
     def _receive(self):
