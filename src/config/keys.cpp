@@ -85,7 +85,8 @@ constexpr std::array table{
 
     Key{.path = "sessions", .kind = Kind::section, .meaning = "What is remembered of conversations."},
     Key{.path = "sessions.limit", .kind = Kind::count, .fallback = "65536", .low = 1, .high = 16'777'216,
-        .meaning = "Sessions remembered at most. The longest unused go first, those of a single turn before the others.",
+        .meaning = "Sessions remembered at most, and as many responses (`previous_response_id`). The longest unused go first, "
+                   "those of a single turn before the others.",
         .store = [](Place& at, const Value& v) { at.config.sessions.limit = v.number; }},
     Key{.path = "sessions.active_for", .kind = Kind::duration, .fallback = "60s", .low = one_ms, .high = one_day,
         .meaning = "A session counts as active so long after its last turn has ended.",

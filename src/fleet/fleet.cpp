@@ -8,8 +8,6 @@
 namespace wg::fleet {
 
 namespace {
-constexpr std::size_t most_makers = 65'536;
-
 std::vector<PoolRule> rules_of(const Spec& spec) {
   std::vector<PoolRule> rules;
   for (const PoolSpec& pool : spec.pools) {
@@ -27,7 +25,7 @@ Fleet::State::State(const Spec& from)
       rules(rules_of(from)),
       replicas(from),
       sessions(from.session_limit, from.active_for),
-      makers(most_makers) {}
+      makers(from.session_limit) {}
 
 void Fleet::State::issue(Command command) {
   digest = mixed(digest, command);

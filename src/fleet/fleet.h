@@ -29,7 +29,7 @@ struct EngineSpec {
 struct Spec {
   std::vector<PoolSpec> pools;
   std::vector<EngineSpec> engines;
-  std::size_t session_limit = 65'536;
+  std::size_t session_limit = 65'536;  // and so many responses are known by where they were made
   Duration active_for = std::chrono::seconds(60);
   Duration probe_up = std::chrono::seconds(1), probe_down = std::chrono::milliseconds(200);
   Duration dying_for = std::chrono::seconds(6);  // a dying vLLM group still answers /health for about 5 s

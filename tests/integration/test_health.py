@@ -91,7 +91,7 @@ def test_unasked_abort_is_distrusted_for_six_seconds(make_engine, make_gateway):
     answer = gateway.post(PATHS["chat"], body("chat", stream=True), session("s"))
     assert answer.ended == "cut"
     out = answer.header("x-warmgate-replica")
-    assert not gateway.replica(out)["healthy"]
+    wait_until(lambda: not gateway.replica(out)["healthy"])
     back = elapsed(lambda: wait_until(lambda: gateway.replica(out)["healthy"], 10))
     assert 1.0 < back < 4.0
 

@@ -7,6 +7,7 @@ import pytest
 from harness import answers, sse
 from harness.gateway import REPO
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, session
+from harness.waiting import wait_until
 
 
 def assert_broken_off(dialect, answer):
@@ -54,7 +55,7 @@ def test_unasked_abort(two, dialect):
     assert answer.ended == "cut" and DONE[dialect] not in answer.body and b'"abort"' not in answer.body
     assert is_error(dialect, sse.payloads(answer.body)[-1])
     home = answer.header("x-warmgate-replica")
-    assert not gateway.replica(home)["healthy"]
+    wait_until(lambda: not gateway.replica(home)["healthy"])
     other = gateway.post(PATHS[dialect], body(dialect, stream=True), session("s"))
     assert other.header("x-warmgate-replica") != home
 
@@ -84,7 +85,7 @@ def test_recorded_streams_of_a_killed_engine(one, name):
     answer = gateway.post(PATHS[dialect], body(dialect, stream=True))
     assert answer.ended == "cut" and DONE[dialect] not in answer.body and b'"abort"' not in answer.body
     assert is_error(dialect, sse.payloads(answer.body)[-1])
-    assert not gateway.replica("m/e0/0")["healthy"]
+    wait_until(lambda: not gateway.replica("m/e0/0")["healthy"])
 
 
 @pytest.mark.parametrize("dialect", ["chat", "completions", "messages"])
