@@ -7,6 +7,7 @@
 #include "config/nearest.h"
 #include "config/reading.h"
 #include "config/scalar.h"
+#include "config/second_document.h"
 
 namespace wg::config {
 namespace {
@@ -180,11 +181,9 @@ std::string syntax_message(const YAML::Exception& exception) {
 
 void read_yaml(const std::string& yaml, Reading& reading) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
-    if (documents.size() > 1)
-      reading.error(position_of(documents[1]), "",
-                    "holds " + std::to_string(documents.size()) + " YAML documents; allowed: one");
-    const YAML::Node top = documents.empty() ? YAML::Node() : documents[0];
+    const YAML::Node top = YAML::Load(yaml);
+    if (const auto second = second_document(yaml))
+      reading.error(*second, "", "holds more than one YAML document; allowed: one");
     if (top.IsMap() || top.IsNull())
       Walk(reading).section(top, "", "");
     else
