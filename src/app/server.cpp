@@ -131,6 +131,7 @@ void Gateway::State::start_pollers() {
   brain_.set_probe_interval = [this](EngineIndex engine, Duration interval) {
     pollers_[engine]->set_interval(interval);
   };
+  brain_.look_now = [this](EngineIndex engine) { pollers_[engine]->look_now(); };
   for (auto& poller : pollers_) poller->start();
 }
 
@@ -224,8 +225,11 @@ void Gateway::State::check_drained() {
 
 void Gateway::State::finish(int status) {
   status_ = status;
-  for (Lane& lane : lanes_)
-    lane.loop.post([&lane] {
+  // The brain's loop first: it must not answer requests of loops that are over.
+  gateway::cut_off(*lanes_[0].context);
+  lanes_[0].loop.stop();
+  for (std::size_t i = 1; i < lanes_.size(); ++i)
+    lanes_[i].loop.post([&lane = lanes_[i]] {
       gateway::cut_off(*lane.context);
       lane.loop.stop();
     });

@@ -5,6 +5,7 @@
 namespace wg::collect {
 namespace {
 constexpr Duration look_timeout = std::chrono::seconds(2);
+constexpr Duration shortest_sleep = std::chrono::milliseconds(5);  // also if somebody asks for a look
 constexpr std::size_t page_limit = 16 << 20;
 }  // namespace
 
@@ -14,15 +15,19 @@ struct Poller::State {
         client(loop, {engine.url.host, engine.url.port, engine.url.base_path, engine.api_key}),
         wanted(std::move(its_wanted)),
         reports(std::move(its_reports)),
-        alarm(loop, [this] {
-          if (const auto asleep = std::exchange(sleeper, nullptr)) asleep.resume();
-        }) {}
+        alarm(loop, [this] { wake(); }) {}
+
+  void wake() {
+    alarm.cancel();
+    if (const auto asleep = std::exchange(sleeper, nullptr)) asleep.resume();
+  }
 
   struct Sleep {
     State& state;
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> self) {
       state.sleeper = self;
+      state.asleep_since = state.loop.now();
       state.alarm.set(state.interval);
     }
     void await_resume() const {}
@@ -35,6 +40,7 @@ struct Poller::State {
   Duration interval = std::chrono::milliseconds(200);
   net::Timer alarm;
   std::coroutine_handle<> sleeper;
+  TimePoint asleep_since{};
   bool stopped = false;
 
   bool known = false;  // discovered since it was last down
@@ -134,6 +140,13 @@ void Poller::set_interval(Duration interval) {
   const bool sooner = interval < state_->interval;
   state_->interval = interval;
   if (sooner && state_->sleeper) state_->alarm.set(interval);
+}
+
+void Poller::look_now() {
+  State& s = *state_;
+  if (!s.sleeper) return;  // it is looking already
+  if (s.loop.now() - s.asleep_since < shortest_sleep) return s.alarm.set(shortest_sleep);
+  s.loop.post([state = state_] { state->wake(); });
 }
 
 }  // namespace wg::collect

@@ -29,6 +29,7 @@ class Poller {
   ~Poller();
 
   void start();
+  void look_now();  // before its time, unless it is looking already or has only just looked; on the loop
   void set_interval(Duration interval);  // from now on; a look that is due later than that is brought forward
 
   struct State;

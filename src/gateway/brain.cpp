@@ -26,6 +26,9 @@ std::vector<const config::Engine*> engines_of(const config::Config& config) {
   return all;
 }
 
+// How long a request waits for the look that it has caused. Refused connections take no time; this is for silence.
+constexpr Duration look_at_most = std::chrono::milliseconds(250);
+
 // The flag that mends a missing per-request cache figure; llama.cpp always reports it.
 const char* cached_tokens_flag(probe::EngineKind kind) {
   return kind == probe::EngineKind::sglang ? "--enable-cache-report" : "--enable-prompt-tokens-details";
@@ -34,7 +37,12 @@ const char* cached_tokens_flag(probe::EngineKind kind) {
 }  // namespace
 
 Brain::Brain(net::Loop& loop, const config::Config& config, record::Log& log)
-    : loop_(loop), config_(config), log_(log), fleet_(spec_of(config)) {
+    : loop_(loop),
+      config_(config),
+      log_(log),
+      fleet_(spec_of(config)),
+      late_timer_(loop, [this] { decide_late(true); }),
+      engines_up_(config.pools.size(), 0) {
   for (PoolIndex p = 0; p < config.pools.size(); ++p) {
     pool_names_.push_back(config.pools[p].model);
     engine_pools_.insert(engine_pools_.end(), config.pools[p].engines.size(), p);
@@ -58,18 +66,44 @@ Brain::Ask Brain::ask(net::Loop& home, const fleet::Event& event, RequestId requ
 
 bool Brain::Ask::await_ready() {
   if (!brain_.loop_.is_current()) return false;
-  brain_.waiting_.emplace(request_, this);
-  brain_.step(event_);
+  brain_.consider(*this);
   return decision_.has_value();
 }
 
 void Brain::Ask::await_suspend(std::coroutine_handle<> self) {
   self_ = self;
   if (brain_.loop_.is_current()) return;  // asked already; the fleet holds the request
-  brain_.loop_.post([this] {
-    brain_.waiting_.emplace(request_, this);
-    brain_.step(event_);
-  });
+  brain_.loop_.post([this] { brain_.consider(*this); });
+}
+
+void Brain::consider(Ask& ask) {
+  waiting_.emplace(ask.request_, &ask);
+  const auto* const arrived = std::get_if<fleet::RequestArrived>(&ask.event_);
+  if (!arrived || !look_now || engines_up_[arrived->pool] > 0) return step(ask.event_);
+  Late late{&ask, arrived->pool, {}};
+  for (EngineIndex e = 0; e < engine_pools_.size(); ++e)
+    if (engine_pools_[e] == arrived->pool) late.awaited.push_back(e);
+  for (const EngineIndex engine : late.awaited) look_now(engine);
+  late_.push_back(std::move(late));
+  if (!late_timer_.armed()) late_timer_.set(look_at_most);
+}
+
+void Brain::engine_was_looked_at(EngineIndex engine) {
+  for (Late& late : late_) std::erase(late.awaited, engine);
+  if (!late_.empty()) decide_late(false);
+}
+
+// All: the look takes too long, so the answer is what is known.
+void Brain::decide_late(bool all) {
+  std::vector<Late> still;
+  for (Late& late : std::exchange(late_, {})) {
+    if (all || late.awaited.empty() || engines_up_[late.pool] > 0)
+      step(late.ask->event_);
+    else
+      still.push_back(std::move(late));
+  }
+  late_ = std::move(still);
+  if (late_.empty()) late_timer_.cancel();
 }
 
 void Brain::answer(RequestId request, Decision decision) {
@@ -91,8 +125,13 @@ void Brain::step(const fleet::Event& event) { carry_out(fleet_.step(event, fleet
 void Brain::carry_out(const fleet::Commands& commands) {
   // The note on a decision says which rule it was; it may stand before or behind the dispatch.
   last_rule_ = "";
+  bool health_changed = false;
   for (const auto& command : commands)
-    if (const auto* its_note = std::get_if<fleet::Note>(&command)) note(*its_note);
+    if (const auto* its_note = std::get_if<fleet::Note>(&command)) {
+      note(*its_note);
+      health_changed = health_changed || its_note->what != fleet::Note::What::decision;
+    }
+  if (health_changed) count_engines_up();
   for (const auto& command : commands) {
     if (const auto* dispatch = std::get_if<fleet::Dispatch>(&command))
       answer(dispatch->request, {*dispatch, last_rule_});
@@ -100,6 +139,12 @@ void Brain::carry_out(const fleet::Commands& commands) {
     if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command))
       if (set_probe_interval) set_probe_interval(probe->engine, probe->interval);
   }
+}
+
+void Brain::count_engines_up() {
+  std::fill(engines_up_.begin(), engines_up_.end(), 0);
+  for (EngineIndex e = 0; e < engine_pools_.size(); ++e)
+    if (fleet_.engine_up(e)) ++engines_up_[engine_pools_[e]];
 }
 
 void Brain::note(const fleet::Note& note) {
@@ -178,11 +223,15 @@ void Brain::engine_sampled(EngineIndex engine, const probe::EngineSample& sample
     step(fleet::ReplicaSampled{engine, rank.rank, rank.running, rank.waiting, rank.kv_usage});
 }
 
-void Brain::engine_good(EngineIndex engine) { step(fleet::ProbeGood{engine}); }
+void Brain::engine_good(EngineIndex engine) {
+  step(fleet::ProbeGood{engine});
+  engine_was_looked_at(engine);
+}
 
 void Brain::engine_bad(EngineIndex engine, bool refused, const std::string& why) {
   if (fleet_.engine_up(engine)) log_.debug("engine " + engines_of(config_)[engine]->name + ": probe failed: " + why);
   step(fleet::ProbeBad{engine, refused});
+  engine_was_looked_at(engine);
 }
 
 void Brain::cached_tokens_missing(EngineIndex engine) {

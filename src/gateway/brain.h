@@ -57,6 +57,7 @@ class Brain {
   void engine_good(EngineIndex engine);
   void engine_bad(EngineIndex engine, bool refused, const std::string& why);
   std::function<void(EngineIndex, Duration)> set_probe_interval;  // set by app before the loop runs
+  std::function<void(EngineIndex)> look_now;                      // ... likewise; asks an engine before its time
   std::function<void(const std::string& pool)> pool_named;        // ... likewise; a pool's name is known from now on
 
   // Something that a flag of the engine would mend: logged once, shown in the API. On the brain's loop.
@@ -71,10 +72,21 @@ class Brain {
   TimePoint fleet_now() const;
 
  private:
+  // A request that comes while nobody is up is worth a look: its engines may be back by now.
+  struct Late {
+    Ask* ask;
+    PoolIndex pool;
+    std::vector<EngineIndex> awaited;
+  };
+  void consider(Ask& ask);
+  void engine_was_looked_at(EngineIndex engine);
+  void decide_late(bool all);
+
   void step(const fleet::Event& event);
   void carry_out(const fleet::Commands& commands);
   void answer(RequestId request, Decision decision);
   void note(const fleet::Note& note);
+  void count_engines_up();
   void rebuild_directory();
   PoolIndex pool_for(EngineIndex engine, const std::string& model);
 
@@ -87,6 +99,9 @@ class Brain {
   std::vector<PoolIndex> engine_pools_;
   std::vector<EngineInfo> engines_;
   std::unordered_map<RequestId, Ask*> waiting_;
+  std::vector<Late> late_;
+  net::Timer late_timer_;
+  std::vector<std::uint32_t> engines_up_;  // by pool
   std::uint64_t unsteered_ = 0;
   const char* last_rule_ = "";
 };

@@ -259,6 +259,34 @@ def test_first_good_answer_within_a_second(make_engine, make_gateway):
     assert time.monotonic() - began < 1.0 + 0.5 * os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
+def test_the_first_request_after_recovery_is_answered(two):
+    """Nobody need wait for the next probe: a request that comes while all are down has them looked at there and then."""
+    gateway, engines = two
+    for engine in engines:
+        engine.down()
+    gateway.wait_healthy(count=0)
+    for _ in range(10):
+        assert gateway.post(PATHS["chat"], body("chat")).status == 503
+        engines[1].up()
+        assert gateway.post(PATHS["chat"], body("chat")).status == 200
+        engines[1].down()
+        wait_until(lambda: not gateway.replica("m/e1/0")["healthy"])
+
+
+def test_a_silent_address_keeps_nobody_waiting(make_gateway):
+    """The look has a quarter of a second; an address that does not even refuse takes longer."""
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen(1)
+    engine = type("Silent", (), {"url": f"http://127.0.0.1:{silent.getsockname()[1]}"})
+    gateway = make_gateway([engine], wait_healthy=False)
+    for _ in range(3):
+        began = time.monotonic()
+        assert gateway.post(PATHS["chat"], body("chat")).status == 503
+        assert time.monotonic() - began < 1.5
+    silent.close()
+
+
 def test_a_down_engine_is_asked_every_200_ms(two):
     gateway, engines = two
     engines[0].down()

@@ -145,7 +145,7 @@ class Gateway:
     def wait_idle(self, timeout=5):
         wait_until(lambda: self.in_flight() == 0, timeout, "nothing in flight in /api/v1/replicas")
         if self.replicas():  # else there is no row to sum up
-            wait_until(lambda: self.metric("warmgate_in_flight") == 0, timeout, "warmgate_in_flight sums to 0")
+            wait_until(lambda: not self.metric("warmgate_in_flight"), timeout, "warmgate_in_flight sums to 0")
 
     def wait_unconnected(self, timeout=5):
         wait_until(lambda: self.metric("warmgate_connections") == 0, timeout, "no client connection is open")
