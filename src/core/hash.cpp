@@ -52,6 +52,11 @@ std::uint64_t xxh3(std::string_view bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
+SessionKey xxh3_wide(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.high64, hash.low64};
+}
+
 std::string SessionKey::short_hex() const {
   static constexpr char digits[] = "0123456789abcdef";
   std::string text(12, '0');

@@ -27,6 +27,7 @@ class KeyHasher {
 };
 
 std::uint64_t xxh3(std::string_view bytes, std::uint64_t seed = 0);
+SessionKey xxh3_wide(std::string_view bytes);  // 128 bits; for texts too long for SHA-256
 
 // Mixes one more value into a running 64-bit digest; order matters.
 constexpr std::uint64_t mix(std::uint64_t digest, std::uint64_t value) {

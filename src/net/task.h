@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "net/frame_pool.h"
+
 namespace wg::net {
 
 template <class T>
@@ -18,6 +20,9 @@ namespace detail {
 struct PromiseBase {
   std::coroutine_handle<> awaiter = std::noop_coroutine();
   std::exception_ptr failure;
+
+  static void* operator new(std::size_t bytes) { return take_frame(bytes); }
+  static void operator delete(void* frame, std::size_t bytes) noexcept { give_frame(frame, bytes); }
 
   struct Final {
     bool await_ready() noexcept { return false; }

@@ -1,6 +1,7 @@
 #include "record/escape.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace wg::record {
@@ -64,7 +65,28 @@ void append_broken_byte(std::string& line, char c, Form form) {
   }
 }
 
+// What stands in a line as it is: in quotes, and (a word) even without them.
+constexpr bool is_plain(char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; }
+
+template <class Test>
+constexpr std::array<bool, 256> table_of(Test test) {
+  std::array<bool, 256> table{};
+  for (int i = 0; i < 256; ++i) table[static_cast<std::size_t>(i)] = test(static_cast<char>(i));
+  return table;
+}
+
+constexpr auto plain = table_of(is_plain);
+constexpr auto plain_word = table_of([](char c) { return is_plain(c) && c != ' ' && c != '='; });
+
+bool all_of(const std::array<bool, 256>& allowed, std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [&](char c) { return allowed[static_cast<unsigned char>(c)]; });
+}
+
 void append_escaped(std::string& line, std::string_view text, Form form) {
+  if (all_of(plain, text)) {
+    line += text;
+    return;
+  }
   while (!text.empty()) {
     const CodePoint next = first_of(text);
     const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
@@ -80,11 +102,7 @@ void append_escaped(std::string& line, std::string_view text, Form form) {
   }
 }
 
-bool is_plain_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return c > ' ' && c < '\x7f' && c != '"' && c != '=' && c != '\\';
-  });
-}
+bool is_plain_word(std::string_view text) { return !text.empty() && all_of(plain_word, text); }
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <cstdint>
 
 #include "record/escape.h"
 
@@ -26,12 +26,15 @@ class Fields {
 
   template <class Number>
   void number(std::string_view name, Number value, bool applies = true) {
-    if (begin(name, applies)) fmt::format_to(std::back_inserter(line_), "{}", value);
+    if (begin(name, applies)) digits(value);
   }
 
   void millis(std::string_view name, Duration value, bool applies = true) {
-    if (begin(name, applies))
-      fmt::format_to(std::back_inserter(line_), "{:.1f}", static_cast<double>(value.count()) / 1e3);
+    if (!begin(name, applies)) return;
+    const std::int64_t tenths = (value.count() + 50) / 100;  // no request lasts less than nothing
+    digits(tenths / 10);
+    line_ += '.';
+    line_ += static_cast<char>('0' + tenths % 10);
   }
 
   void flag(std::string_view name, bool value, bool applies = true) {
@@ -47,6 +50,12 @@ class Fields {
     line_ += json_ ? "\":" : "=";
     if (!applies) line_ += "null";
     return applies;
+  }
+
+  template <class Number>
+  void digits(Number value) {
+    const fmt::format_int text(value);
+    line_.append(text.data(), text.size());
   }
 
   std::string& line_;
