@@ -12,6 +12,8 @@ void add_serve(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 void add_replica(CLI::App& app, int& status);
+void add_bench(CLI::App& app, int& status);
+void add_replay(CLI::App& app, int& status);
 void add_simulate(CLI::App& app, int& status);
 
 }  // namespace wg::app

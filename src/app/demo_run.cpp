@@ -143,7 +143,7 @@ void Demo::begin_run() {
   plan.sessions = options_.sessions;
   plan.length = options_.length / static_cast<int>(options_.policies.size());
   plan.time_scale = options_.speed;
-  plan.seed = mix(options_.seed, number);
+  plan.seed = plan.text = mix(options_.seed, number);
   load_ = std::make_unique<bench::Load>(gateway_.loop(), std::move(plan), [this] { run_ended(); });
   load_->start();
 }

@@ -44,7 +44,7 @@ bool AnswerParser::feed(std::string_view bytes, TimePoint now) {
     spans_.clear();
     const auto progress = parser_.feed(bytes, spans_);
     if (!progress) {
-      broken(progress.error().what, now);
+      broken("no HTTP", progress.error().what, now);
       return true;
     }
     if (progress->head_complete) on_head();
@@ -65,6 +65,7 @@ void AnswerParser::on_head() {
   // A simulated replica names its rank itself, also where the gateway left the choice to the engine.
   const std::string_view named_itself = find_header(head.headers, "x-replica");
   answer_.place = named_itself.empty() ? find_header(head.headers, "x-warmgate-replica") : named_itself;
+  answer_.simulated = !find_header(head.headers, "x-prompt-hash").empty();
   answer_.route = find_header(head.headers, "x-warmgate-route");
   answer_.waited = wait_of(find_header(head.headers, "server-timing"));
 }
@@ -93,12 +94,16 @@ void AnswerParser::on_event(std::string_view event, TimePoint now) {
     case dialect::EventKind::content:
       if (!answer_.first_content) answer_.first_content = now;
       answer_.text.append(escaped_text_of(event, api_));
+      add_tool_piece(answer_.tool, event, api_);
       break;
     case dialect::EventKind::error:
-      answer_.failure = "an error in the stream: " + excerpt(event);
+      fail("error in the stream", "an error in the stream: " + excerpt(event));
       break;
     case dialect::EventKind::abort:
-      answer_.failure = "the engine aborted";
+      fail("aborted", "the engine aborted");
+      break;
+    case dialect::EventKind::opening:  // Anthropic's tool calls begin before their first content
+      add_tool_piece(answer_.tool, event, api_);
       break;
     default:
       break;
@@ -112,21 +117,28 @@ void AnswerParser::finish(TimePoint now) {
   if (!answer_.failure.empty()) return;
   if (answer_.status != 200) {
     const std::string said = dialect::error_message(pending_);
-    answer_.failure = "status " + std::to_string(answer_.status) + ": " + excerpt(said.empty() ? pending_ : said);
+    const std::string status = "status " + std::to_string(answer_.status);
+    fail(status, status + ": " + excerpt(said.empty() ? pending_ : said));
   } else if (!is_stream_) {
-    answer_.failure = "the answer is no stream: " + excerpt(pending_);
+    fail("no stream", "the answer is no stream: " + excerpt(pending_));
   } else if (!ended_well_) {
-    answer_.failure = "the stream ended without its last event";
+    fail("cut short", "the stream ended without its last event");
   }
 }
 
 void AnswerParser::closed(TimePoint now) {
   if (parser_.finish()) return finish(now);
-  broken(started() ? "the connection was closed in the middle of the answer" : "the connection was closed", now);
+  broken("closed", started() ? "the connection was closed in the middle of the answer" : "the connection was closed",
+         now);
 }
 
-void AnswerParser::broken(std::string failure, TimePoint now) {
+void AnswerParser::fail(std::string kind, std::string failure) {
+  answer_.kind = std::move(kind);
   answer_.failure = std::move(failure);
+}
+
+void AnswerParser::broken(std::string kind, std::string failure, TimePoint now) {
+  fail(std::move(kind), std::move(failure));
   answer_.ended = now;
   answer_.usage = reader_->facts().usage;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/text.h"
 #include "core/units.h"
 #include "dialect/answer.h"
 #include "http/h1.h"
@@ -16,15 +17,18 @@ namespace wg::bench {
 
 struct Answer {
   std::string failure;     // one sentence; empty: a whole answer, good to its end
+  std::string kind;        // ... of it: two or three words, the same for all alike
   bool cancelled = false;  // by ourselves: neither an answer nor a failure
   int status = 0;
   std::optional<TimePoint> first_content;
   TimePoint ended;
   dialect::Usage usage;
-  std::string text;   // escaped as in JSON
-  std::string place;  // the replica that answered, as far as headers tell; else empty
-  std::string route;  // x-warmgate-route
-  Duration waited{};  // in the gateway, before the engine got it
+  std::string text;        // escaped as in JSON
+  ToolCall tool;           // if it called one
+  std::string place;       // the replica that answered, as far as headers tell; else empty
+  std::string route;       // x-warmgate-route
+  bool simulated = false;  // `warmgate replica` answered
+  Duration waited{};       // in the gateway, before the engine got it
 };
 
 class AnswerParser {
@@ -34,8 +38,9 @@ class AnswerParser {
   void begin();  // before each answer
   // The next bytes of the connection. True: the answer is over, see answer().
   bool feed(std::string_view bytes, TimePoint now);
-  void closed(TimePoint now);                       // the peer closed
-  void broken(std::string failure, TimePoint now);  // reading or writing failed
+  void closed(TimePoint now);  // the peer closed
+  // Reading or writing failed. `kind`: what such failures are counted under.
+  void broken(std::string kind, std::string failure, TimePoint now);
   bool started() const { return parser_.started(); }
   bool connection_lives() const { return connection_lives_; }
   Answer& answer() { return answer_; }
@@ -45,6 +50,7 @@ class AnswerParser {
   void on_body(std::string_view bytes, TimePoint now);
   void on_event(std::string_view event, TimePoint now);
   void finish(TimePoint now);
+  void fail(std::string kind, std::string failure);
 
   dialect::Api api_;
   http::ResponseParser parser_;

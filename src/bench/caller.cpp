@@ -9,13 +9,15 @@ namespace {
 constexpr Duration connect_timeout = std::chrono::seconds(10), silence_timeout = std::chrono::seconds(600);
 constexpr std::size_t read_block = 16 * 1024;
 
-std::string head_of(const Target& target, std::size_t body_bytes, const std::string& session_key) {
+std::string head_of(const Target& target, std::size_t body_bytes, const std::string& session_key,
+                    std::string_view headers) {
   std::string head =
       "POST " + path_of(target) + " HTTP/1.1\r\nHost: " + target.host + ":" + std::to_string(target.port) +
       "\r\nUser-Agent: warmgate-bench\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n";
   head += session_header_of(target) + ": " + session_key + "\r\n";
   if (!target.credential.empty()) head += "Authorization: Bearer " + target.credential + "\r\n";
   if (target.api == dialect::Api::messages) head += "anthropic-version: 2023-06-01\r\n";
+  head += headers;
   return head + "Content-Length: " + std::to_string(body_bytes) + "\r\n\r\n";
 }
 }  // namespace
@@ -23,8 +25,8 @@ std::string head_of(const Target& target, std::size_t body_bytes, const std::str
 Caller::Caller(net::Loop& loop, const Target& target)
     : loop_(loop), target_(target), parser_(target.api), buffer_(read_block) {}
 
-net::Task<Answer> Caller::ask(const std::string& body, const std::string& session_key) {
-  const std::string head = head_of(target_, body.size(), session_key);
+net::Task<Answer> Caller::ask(const std::string& body, const std::string& session_key, std::string_view headers) {
+  const std::string head = head_of(target_, body.size(), session_key, headers);
   const bool kept = stream_ && stream_.idle_and_open();
   if (!kept) hang_up();
   parser_.begin();
@@ -75,7 +77,8 @@ net::Task<void> Caller::exchange(const std::string& head, const std::string& bod
 }
 
 void Caller::broken(net::IoError error, const char* while_doing) {
-  parser_.broken(std::string(net::name_of(error)) + " while " + while_doing, loop_.now());
+  const std::string kind(net::name_of(error));
+  parser_.broken(kind, kind + " while " + while_doing, loop_.now());
 }
 
 void Caller::cancel() {

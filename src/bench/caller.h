@@ -16,8 +16,9 @@ class Caller {
  public:
   Caller(net::Loop& loop, const Target& target);
 
-  // Sends a streamed request and reads the answer to its end. The references must outlive the await.
-  net::Task<Answer> ask(const std::string& body, const std::string& session_key);
+  // Sends a streamed request and reads the answer to its end. The references must outlive the await. `headers`: further
+  // ones, each with its line's end.
+  net::Task<Answer> ask(const std::string& body, const std::string& session_key, std::string_view headers = {});
   void cancel();  // what is under way ends as cancelled, and so does all that is asked later
   void hang_up() { stream_ = {}; }
 

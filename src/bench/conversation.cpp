@@ -4,10 +4,25 @@
 
 namespace wg::bench {
 
-Conversation::Conversation(const Target& target, std::string_view head) {
+namespace {
+constexpr std::string_view schema =
+    R"({"type":"object","properties":{"command":{"type":"string"}},"required":["command"]})";
+
+std::string tools_of(dialect::Api api) {
+  std::string tools = R"(,"tools":[{)";
+  if (api != dialect::Api::messages) tools += R"("type":"function","function":{)";
+  tools.append(R"("name":"run","description":"Runs a command.",)");
+  tools.append(api == dialect::Api::messages ? "\"input_schema\":" : "\"parameters\":").append(schema);
+  return tools + (api == dialect::Api::messages ? "}]" : "}}]");
+}
+}  // namespace
+
+Conversation::Conversation(const Target& target, std::string_view head) : api_(target.api) {
   opening_ = "{\"model\":";
   dialect::append_quoted(opening_, target.model);
   opening_ += ",\"stream\":true";
+  if (target.ignore_eos) opening_ += ",\"ignore_eos\":true";
+  if (target.simulated) opening_ += tools_of(target.api);
   if (target.api == dialect::Api::messages) {
     opening_.append(",\"system\":\"").append(head).append("\"");
     text_bytes_ += head.size();
@@ -18,15 +33,39 @@ Conversation::Conversation(const Target& target, std::string_view head) {
 }
 
 void Conversation::add(std::string_view role, std::string_view escaped_text) {
-  if (!messages_.empty()) messages_ += ',';
-  messages_.append("{\"role\":\"").append(role).append("\",\"content\":\"").append(escaped_text).append("\"}");
+  const std::string opening = "{\"role\":\"" + std::string(role) + "\",\"content\":\"";
+  add_raw(std::string(opening).append(escaped_text).append("\"}"));
   text_bytes_ += escaped_text.size();
 }
 
-void Conversation::add_user(std::string_view text) { add("user", text); }
+void Conversation::add_raw(std::string_view message) {
+  if (!messages_.empty()) messages_ += ',';
+  messages_.append(message);
+}
+
+void Conversation::add_user(std::string_view text) {
+  if (tool_id_.empty()) return add("user", text);
+  const std::string result =
+      api_ == dialect::Api::messages
+          ? R"({"role":"user","content":[{"type":"tool_result","tool_use_id":")" + tool_id_ + R"(","content":")"
+          : R"({"role":"tool","tool_call_id":")" + tool_id_ + R"(","content":")";
+  add_raw(std::string(result).append(text).append(api_ == dialect::Api::messages ? "\"}]}" : "\"}"));
+  text_bytes_ += text.size();
+  tool_id_.clear();
+}
 
 // Anthropic's API refuses an assistant message without text.
-void Conversation::add_answer(std::string_view escaped_text) {
+void Conversation::add_answer(std::string_view escaped_text, const ToolCall& tool) {
+  tool_id_ = tool.id;
+  if (tool && api_ == dialect::Api::messages) {
+    const std::string input = dialect::decoded(tool.arguments);
+    return add_raw(R"({"role":"assistant","content":[{"type":"tool_use","id":")" + tool.id + R"(","name":")" +
+                   tool.name + R"(","input":)" + (input.empty() ? "{}" : input) + "}]}");
+  }
+  if (tool)
+    return add_raw(R"({"role":"assistant","content":null,"tool_calls":[{"id":")" + tool.id +
+                   R"(","type":"function","function":{"name":")" + tool.name + R"(","arguments":")" + tool.arguments +
+                   "\"}}]}");
   add("assistant", escaped_text.empty() ? std::string_view("-") : escaped_text);
 }
 

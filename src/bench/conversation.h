@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "bench/target.h"
+#include "bench/text.h"
 
 namespace wg::bench {
 
@@ -15,15 +16,18 @@ class Conversation {
   // `head`: the system prompt. Plain text that needs no escapes.
   Conversation(const Target& target, std::string_view head);
 
-  void add_user(std::string_view text);             // needs no escapes
-  void add_answer(std::string_view escaped_text);   // as escaped_text_of gives it
-  std::string body(std::int64_t max_tokens) const;  // of a streamed request
+  void add_user(std::string_view text);  // needs no escapes; behind a tool call: the tool's result
+  void add_answer(std::string_view escaped_text, const ToolCall& tool = {});  // as text.h's functions give them
+  std::string body(std::int64_t max_tokens) const;                            // of a streamed request
   std::size_t text_bytes() const { return text_bytes_; }
 
  private:
   void add(std::string_view role, std::string_view escaped_text);
+  void add_raw(std::string_view message);
 
+  const dialect::Api api_;
   std::string opening_, messages_;
+  std::string tool_id_;  // of the call that the next text answers
   std::size_t text_bytes_ = 0;
 };
 

@@ -56,6 +56,53 @@ TEST(Conversation, is_what_messages_takes) {
       "max_tokens":7,"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"-"}]})"));
 }
 
+TEST(Text, of_tool_calls) {
+  using dialect::Api;
+  ToolCall chat;
+  for (
+      const char* event :
+      {R"(data: {"id":"chatcmpl-1","choices":[{"delta":{"tool_calls":[{"id":"t1","type":"function","index":0,"function":{"name":"run","arguments":""}}]}}]})",
+       R"(data: {"id":"chatcmpl-1","choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"command\":"}}]}}]})",
+       R"(data: {"id":"chatcmpl-1","choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"ls\"}"}}]}}]})",
+       R"(data: {"id":"chatcmpl-1","choices":[{"delta":{},"finish_reason":"tool_calls"}]})"})
+    add_tool_piece(chat, event, Api::chat);
+  EXPECT_EQ(chat.id, "t1");
+  EXPECT_EQ(chat.name, "run");
+  EXPECT_EQ(chat.arguments, R"({\"command\":\"ls\"})");
+  ToolCall messages;
+  for (
+      const char* event :
+      {R"(data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t2","name":"run","input":{}}})",
+       R"(data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"command\":"}})",
+       R"(data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"\"ls\"}"}})"})
+    add_tool_piece(messages, event, Api::messages);
+  EXPECT_EQ(messages.id, "t2");
+  EXPECT_EQ(messages.arguments, R"({\"command\":\"ls\"})");
+}
+
+TEST(Conversation, tool_calls_are_answered_with_results) {
+  const ToolCall call{"t1", "run", R"({\"command\":\"ls\"})"};
+  for (const auto api : {dialect::Api::chat, dialect::Api::messages}) {
+    Target target = target_of(api);
+    target.simulated = true;
+    Conversation talk(target, "head");
+    talk.add_user("one");
+    talk.add_answer("", call);
+    talk.add_user("files");
+    const json body = json::parse(talk.body(7));
+    EXPECT_EQ(body["tools"].size(), 1u);
+    const json &said = body["messages"].at(body["messages"].size() - 2), &result = body["messages"].back();
+    if (api == dialect::Api::chat) {
+      EXPECT_EQ(said["tool_calls"][0]["function"]["arguments"], R"({"command":"ls"})");
+      EXPECT_EQ(result, json::parse(R"({"role":"tool","tool_call_id":"t1","content":"files"})"));
+    } else {
+      EXPECT_EQ(said["content"][0],
+                json::parse(R"({"type":"tool_use","id":"t1","name":"run","input":{"command":"ls"}})"));
+      EXPECT_EQ(result["content"][0], json::parse(R"({"type":"tool_result","tool_use_id":"t1","content":"files"})"));
+    }
+  }
+}
+
 // Else nothing would be found in a prefix cache.
 TEST(Conversation, only_grows) {
   Conversation talk(target_of(dialect::Api::chat), made_up_text(1, 100));

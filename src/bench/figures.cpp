@@ -1,6 +1,7 @@
 #include "bench/figures.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -38,11 +39,13 @@ Row figures(const Measured& measured, double time_scale) {
   row.preemptions = measured.preemptions;
   std::vector<double> ttfb, waits, session_times;
   std::int64_t prompt = 0, cached = 0, output = 0, later = 0, stayed = 0;
+  bool cached_told = false;  // vLLM leaves the figure out where it is zero: one turn that has it speaks for all
   for (const Turn& turn : measured.turns) {
     ttfb.push_back(to_seconds(turn.first_content - turn.began) * time_scale);
     waits.push_back(to_seconds(turn.waited) * time_scale);
     output += turn.output.count;
     if (turn.measured) prompt += turn.prompt.count, cached += turn.cached.count;
+    cached_told = cached_told || turn.cached_measured;
     if (turn.stayed) ++later, stayed += *turn.stayed ? 1 : 0;
   }
   for (const EndedSession& session : measured.sessions)
@@ -56,12 +59,32 @@ Row figures(const Measured& measured, double time_scale) {
   row.ttfb_p50_s = quantile(ttfb, 0.50);
   row.ttfb_p95_s = quantile(std::move(ttfb), 0.95);
   row.replicas_busy = mean({measured.busy.begin(), measured.busy.end()});
-  row.prefix_hit_share = share(cached, prompt);
+  if (cached_told) row.prefix_hit_share = share(cached, prompt);
   row.stayed_share = share(stayed, later);
   row.session_time_p50_s = quantile(session_times, 0.50);
   row.session_time_p95_s = quantile(std::move(session_times), 0.95);
   row.wait_p95_s = quantile(std::move(waits), 0.95);
   return row;
+}
+
+sim::LoopRow loop_row(const Row& row) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  sim::LoopRow out;
+  out.sessions_per_hour = row.sessions_per_hour;
+  out.output_tokens_per_min = row.output_tokens_per_min;
+  out.ttfb_p50_s = row.ttfb_p50_s.value_or(unknown);
+  out.ttfb_p95_s = row.ttfb_p95_s.value_or(unknown);
+  out.ttfb_mean_s = row.ttfb_mean_s.value_or(unknown);
+  out.replicas_busy = row.replicas_busy.value_or(unknown);
+  out.prefix_hit_share = row.prefix_hit_share.value_or(unknown);
+  out.stayed_share = row.stayed_share.value_or(unknown);
+  out.session_time_p50_s = row.session_time_p50_s.value_or(unknown);
+  out.session_time_p95_s = row.session_time_p95_s.value_or(unknown);
+  out.wait_p95_s = row.wait_p95_s.value_or(unknown);
+  out.preemptions = row.preemptions ? static_cast<double>(*row.preemptions) : unknown;
+  out.failures = static_cast<double>(row.failures);
+  out.turns = static_cast<double>(row.turns + row.failures);
+  return out;
 }
 
 std::string json_of(const Row& row) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/measured.h"
+#include "sim/closed_loop.h"
 
 namespace wg::bench {
 
@@ -28,6 +29,10 @@ struct Row {
 
 // The names and the optional values; rates are per time of the modelled machine.
 Row figures(const Measured& measured, double time_scale);
+
+// The same as the simulator's rows, so that one report shows both; NaN where nothing was seen. Turns: the failed ones
+// too.
+sim::LoopRow loop_row(const Row& row);
 
 // {"target":...,...} with null for what is empty.
 std::string json_of(const Row& row);

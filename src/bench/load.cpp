@@ -16,18 +16,22 @@ struct Load::Slot {
   Nap nap;
 };
 
-Load::Load(net::Loop& loop, LoadPlan plan, std::function<void()> finished)
+Load::Load(net::Loop& loop, LoadPlan plan, std::function<void()> finished, std::function<void()> measuring)
     : loop_(loop),
       plan_(std::move(plan)),
-      head_(made_up_text(mix(plan_.seed, 0), bytes_of(plan_.target, plan_.work.head))),
+      head_(made_up_text(mix(plan_.text, 0), bytes_of(plan_.target, plan_.work.head))),
       finished_(std::move(finished)),
-      end_(loop, [this] { stop(); }) {}
+      measuring_(std::move(measuring)),
+      end_(loop, [this] { stop(); }),
+      warm_(loop, [this] { warmed_up(); }) {}
 
 Load::~Load() = default;
 
 void Load::start() {
   measured_.began = loop_.now();
-  if (plan_.length > Duration::zero()) end_.set(plan_.length);
+  warm_up_over_ = plan_.warmup <= Duration::zero();
+  if (!warm_up_over_) warm_.set(plan_.warmup);
+  if (plan_.length > Duration::zero()) end_.set(plan_.warmup + plan_.length);
   running_ = plan_.sessions;
   for (std::uint32_t number = 0; number < plan_.sessions; ++number) {
     slots_.push_back(std::make_unique<Slot>(loop_, plan_.target));
@@ -40,7 +44,7 @@ net::Task<void> Load::run(Slot& slot, std::uint32_t number) {
   co_await slot.nap.sleep(first);
   for (std::uint64_t n = 0; !stopping_; ++n) {
     Session session(loop_, plan_.target, sim::agent_session(plan_.work, plan_.think, plan_.seed, number, n), head_,
-                    plan_.time_scale);
+                    plan_.text, plan_.time_scale);
     const bool good = co_await session.run(slot.caller, slot.nap, measured_);
     slot.caller.hang_up();
     const Duration pause = good ? Duration::zero() : pause_after_failure;
@@ -53,11 +57,20 @@ void Load::stop() {
   if (stopping_) return;
   stopping_ = true;
   end_.cancel();
+  warm_.cancel();
   measured_.ended = loop_.now();
   for (const auto& slot : slots_) {
     slot->caller.cancel();
     slot->nap.end();
   }
+}
+
+// What ended before is forgotten; what is under way counts when it ends, as in the simulator.
+void Load::warmed_up() {
+  warm_up_over_ = true;
+  measured_ = {};
+  measured_.began = loop_.now();
+  if (measuring_) measuring_();
 }
 
 void Load::slot_ended() {

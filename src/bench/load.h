@@ -18,21 +18,25 @@ struct LoadPlan {
   sim::AgentLoad work;
   sim::Think think{};
   std::uint32_t sessions = 1;
-  Duration length{};       // real time; zero: until stop()
+  Duration warmup{};       // real time that comes first and is not measured
+  Duration length{};       // real time behind it; zero: until stop()
   double time_scale = 1;   // of the engines and the gateway: pauses are so many times shorter
-  std::uint64_t seed = 1;  // another seed, other prompts: nothing of theirs is in a cache
+  std::uint64_t seed = 1;  // of the sessions' sizes and pauses
+  std::uint64_t text = 1;  // another one, other prompts: nothing of theirs is in a cache
 };
 
 class Load {
  public:
-  // `finished` is called once, from the loop, when the last session has ended after the time is up.
-  Load(net::Loop& loop, LoadPlan plan, std::function<void()> finished);
+  // `finished` is called once, from the loop, when the last session has ended after the time is up; `measuring` when
+  // the warm-up is over, if there is one.
+  Load(net::Loop& loop, LoadPlan plan, std::function<void()> finished, std::function<void()> measuring = {});
   ~Load();
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
   void start();
   void stop();  // what is under way is cut off and not counted
+  bool is_measuring() const { return warm_up_over_; }
   const LoadPlan& plan() const { return plan_; }
   const Measured& measured() const { return measured_; }  // also while it runs
   Measured take() { return std::move(measured_); }        // once it has finished
@@ -41,15 +45,16 @@ class Load {
   struct Slot;
   net::Task<void> run(Slot& slot, std::uint32_t number);
   void slot_ended();
+  void warmed_up();
 
   net::Loop& loop_;
   LoadPlan plan_;
   std::string head_;
-  std::function<void()> finished_;
+  std::function<void()> finished_, measuring_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  net::Timer end_;
+  net::Timer end_, warm_;
   std::uint32_t running_ = 0;
-  bool stopping_ = false;
+  bool stopping_ = false, warm_up_over_ = false;
   Measured measured_;
 };
 

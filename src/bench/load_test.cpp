@@ -97,6 +97,7 @@ TEST_F(LoadTest, failures_are_counted_and_do_not_hammer) {
   const Measured seen = run([](const Measured& m) { return m.failures >= 2; });
   EXPECT_EQ(seen.failures, 2u);
   EXPECT_EQ(seen.last_failure.substr(0, 10), "status 503");
+  EXPECT_EQ(seen.failures_by_kind.at("status 503"), 2u);
   EXPECT_TRUE(seen.turns.empty() && seen.sessions.empty());
   EXPECT_EQ(server_.requests, 2u);
 }
@@ -119,6 +120,22 @@ TEST_F(LoadTest, what_is_under_way_at_the_end_is_not_counted) {
   const Measured seen = run([this](const Measured&) { return server_.requests >= 2; });
   EXPECT_EQ(seen.failures, 0u);
   EXPECT_TRUE(seen.turns.empty());
+}
+
+TEST_F(LoadTest, what_ends_in_the_warm_up_is_not_counted) {
+  plan_.warmup = std::chrono::milliseconds(100);
+  plan_.length = std::chrono::milliseconds(100);
+  bool told = false;
+  const TimePoint began = loop_.now();
+  Load load(loop_, plan_, [this] { loop_.stop(); }, [&] { told = true; });
+  load.start();
+  EXPECT_FALSE(load.is_measuring());
+  loop_.run();
+  EXPECT_TRUE(told && load.is_measuring());
+  const Measured seen = load.take();
+  EXPECT_GE(seen.began - began, plan_.warmup);
+  ASSERT_FALSE(seen.turns.empty());
+  for (const Turn& turn : seen.turns) EXPECT_GE(turn.ended, seen.began);
 }
 
 TEST_F(LoadTest, ends_by_itself) {

@@ -14,8 +14,9 @@ namespace wg::bench {
 struct Turn {
   TimePoint began, first_content, ended;
   Tokens prompt, cached, output;
-  Duration waited{};     // in the gateway
-  bool measured = true;  // false: the server reported no usage
+  Duration waited{};            // in the gateway
+  bool measured = true;         // false: the server reported no usage
+  bool cached_measured = true;  // false: ... or did not say how much of the prompt was cached
   // Answered where the session's turn before was; nothing for first turns and where nobody says who answered.
   std::optional<bool> stayed;
 };
@@ -29,6 +30,7 @@ struct Measured {
   std::vector<EndedSession> sessions;                   // those that came to their end
   std::map<std::string, std::uint64_t> turns_by_place;  // of the replicas that answered
   std::uint64_t failures = 0;
+  std::map<std::string, std::uint64_t> failures_by_kind;  // a few words each: "status 503", "reset"
   std::string last_failure;
   std::vector<std::uint32_t> busy;           // replicas with something in flight, at each poll; may be empty
   std::optional<std::uint64_t> preemptions;  // as the engines count them

@@ -25,6 +25,10 @@ class Nap {
   };
   Sleep sleep(Duration duration) { return {*this, duration}; }
 
+  void rouse() {  // this sleep is over
+    if (sleeper_) timer_.set(Duration::zero());
+  }
+
   void end() {  // the sleeper goes on from the loop, not from in here
     over_ = true;
     if (sleeper_) timer_.set(Duration::zero());

@@ -15,26 +15,28 @@ std::string key_of(std::uint64_t text) {
 }  // namespace
 
 Session::Session(net::Loop& loop, const Target& target, sim::SessionPlan plan, const std::string& head,
-                 double time_scale)
+                 std::uint64_t text, double time_scale)
     : loop_(loop),
       target_(target),
       plan_(std::move(plan)),
+      text_(mix(plan_.text, text)),
       time_scale_(time_scale),
-      key_(key_of(plan_.text)),
+      key_(key_of(text_)),
       conversation_(target, head) {}
 
 net::Task<bool> Session::run(Caller& caller, Nap& nap, Measured& measured) {
   const TimePoint session_began = loop_.now();
   for (std::size_t number = 0; number < plan_.turns.size(); ++number) {
     const sim::TurnPlan& turn = plan_.turns[number];
-    const std::string text = made_up_text(mix(plan_.text, number), bytes_of(target_, turn.added));
+    const std::string text = made_up_text(mix(text_, number), bytes_of(target_, turn.added));
     conversation_.add_user(text);
     const std::string body = conversation_.body(turn.output);
     const TimePoint began = loop_.now();
-    const Answer answer = co_await caller.ask(body, key_);
+    const std::string_view ending = ending_header(turn);
+    const Answer answer = co_await caller.ask(body, key_, ending);
     const bool good = note(answer, began, measured);
     if (!good) co_return false;
-    conversation_.add_answer(answer.text);
+    conversation_.add_answer(answer.text, answer.tool);
     const bool is_last = number + 1 == plan_.turns.size();
     if (is_last) measured.sessions.push_back({session_began, loop_.now()});
     const Duration pause = from_seconds(to_seconds(turn.pause) / time_scale_);
@@ -43,10 +45,17 @@ net::Task<bool> Session::run(Caller& caller, Nap& nap, Measured& measured) {
   co_return true;
 }
 
+// What real models decide for themselves. The last answer of a session goes to a person.
+std::string_view Session::ending_header(const sim::TurnPlan& turn) const {
+  if (!target_.simulated) return {};
+  return turn.then == sim::WaitsFor::tool ? "x-finish: tool_calls\r\n" : "x-finish: stop\r\n";
+}
+
 bool Session::note(const Answer& answer, TimePoint began, Measured& measured) {
   if (answer.cancelled) return false;
   if (!answer.failure.empty()) {
     ++measured.failures;
+    ++measured.failures_by_kind[answer.kind];
     measured.last_failure = answer.failure;
     return false;
   }
@@ -58,10 +67,13 @@ bool Session::note(const Answer& answer, TimePoint began, Measured& measured) {
   turn.cached = answer.usage.cached;
   turn.output = answer.usage.output;
   turn.measured = answer.usage.measured;
+  turn.cached_measured = answer.usage.cached_measured;
   turn.waited = answer.waited;
-  if (!place_.empty() && !answer.place.empty()) turn.stayed = place_ == answer.place;
-  place_ = answer.place;
-  ++measured.turns_by_place[place_];
+  // POOL/ENGINE/any: the gateway left the choice to the engine, and the engine does not say what it chose.
+  const bool known = !answer.place.empty() && !answer.place.ends_with("/any");
+  if (!place_.empty() && known) turn.stayed = place_ == answer.place;
+  place_ = known ? answer.place : std::string();
+  ++measured.turns_by_place[answer.place];
   measured.turns.push_back(turn);
   return true;
 }

@@ -15,19 +15,23 @@ namespace wg::bench {
 
 class Session {
  public:
-  // `head`: the system prompt, which all sessions of a load share. Pauses are `time_scale` times shorter than planned.
-  Session(net::Loop& loop, const Target& target, sim::SessionPlan plan, const std::string& head, double time_scale);
+  // `head`: the system prompt, which all sessions of a load share; `text`: names what is said otherwise. Pauses are
+  // `time_scale` times shorter than planned.
+  Session(net::Loop& loop, const Target& target, sim::SessionPlan plan, const std::string& head, std::uint64_t text,
+          double time_scale);
 
   // All turns and the pause behind each, noted in `measured`. False: ended early, by a failure (which is counted) or
   // because `caller` was cancelled.
   net::Task<bool> run(Caller& caller, Nap& nap, Measured& measured);
 
  private:
+  std::string_view ending_header(const sim::TurnPlan& turn) const;
   bool note(const Answer& answer, TimePoint began, Measured& measured);
 
   net::Loop& loop_;
   const Target& target_;
   const sim::SessionPlan plan_;
+  const std::uint64_t text_;
   const double time_scale_;
   const std::string key_;
   Conversation conversation_;

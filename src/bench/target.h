@@ -18,6 +18,8 @@ struct Target {
   std::string model;
   dialect::Api api = dialect::Api::chat;  // chat or messages
   std::string session_header;             // carries a session's key; empty: the dialect's own (session_header_of)
+  bool ignore_eos = false;                // asks for answers of full length, as vLLM and llama.cpp can give
+  bool simulated = false;                 // a `warmgate replica` answers: it ends answers as it is told
   double bytes_per_token = 4;             // of made-up text, with this server's tokenizer
 };
 

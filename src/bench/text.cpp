@@ -49,4 +49,17 @@ std::string_view escaped_text_of(std::string_view event, dialect::Api api) {
   return string_value(event, "\"content\"");
 }
 
+void add_tool_piece(ToolCall& call, std::string_view event, dialect::Api api) {
+  const bool messages = api == dialect::Api::messages;
+  const auto at = event.find(messages ? "\"tool_use\"" : "\"tool_calls\":[");
+  if (at != event.npos) {
+    const std::string_view rest = event.substr(at);
+    const auto id = string_value(rest, "\"id\""), name = string_value(rest, "\"name\"");
+    if (!id.empty()) call.id = id;
+    if (!name.empty()) call.name = name;
+    if (!messages) call.arguments.append(string_value(rest, "\"arguments\""));
+  }
+  if (messages) call.arguments.append(string_value(event, "\"partial_json\""));
+}
+
 }  // namespace wg::bench

@@ -18,4 +18,13 @@ std::string made_up_text(std::uint64_t seed, std::size_t bytes);
 // go back into a request between quotes. Empty if the event adds none.
 std::string_view escaped_text_of(std::string_view event, dialect::Api api);
 
+// A tool call, its parts escaped as they came.
+struct ToolCall {
+  std::string id, name, arguments;
+  explicit operator bool() const { return !id.empty(); }
+};
+
+// What an event adds to it. Of several calls in one answer all arguments end up in one, which no engine of ours makes.
+void add_tool_piece(ToolCall& call, std::string_view event, dialect::Api api);
+
 }  // namespace wg::bench

@@ -79,6 +79,7 @@ struct Config {
     std::string file;             // empty: stderr
     std::string level = "info";   // debug | info | warning | error
   } log;
+  std::string record_decisions;    // file for the fleet's recording; empty: none
   std::vector<std::string> paths;  // further forwarded paths of the allow-list, POST unless "GET /path"
   double time_scale = 1.0;
 };

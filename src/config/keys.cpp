@@ -167,6 +167,12 @@ constexpr std::array table{
         .meaning = "The least important lines still written; requests are info.",
         .store = [](Place& at, const Value& v) { at.config.log.level = v.text; }},
 
+    Key{.path = "record", .kind = Kind::section, .meaning = "What is kept to be played again."},
+    Key{.path = "record.decisions", .kind = Kind::text, .fallback = "[none]", .low = 1, .high = 4'095, .words = "a file's path",
+        .meaning = "Where everything that the routing sees and decides is recorded, for `warmgate replay`. A file that is "
+                   "there is begun anew. No bodies; sessions only as hashes.",
+        .store = [](Place& at, const Value& v) { at.config.record_decisions = v.text; }},
+
     Key{.path = "paths", .kind = Kind::texts, .fallback = "[]", .low = 0, .high = 256,
         .words = "paths that begin with /, without query, for POST; or GET and a space before one",
         .meaning = "Paths forwarded beyond the built-in ones.",

@@ -28,6 +28,7 @@ std::vector<const config::Engine*> engines_of(const config::Config& config) {
 
 // How long a request waits for the look that it has caused. Refused connections take no time; this is for silence.
 constexpr Duration look_at_most = std::chrono::milliseconds(250);
+constexpr Duration shortest_probe_interval = std::chrono::milliseconds(50);
 
 // The flag that mends a missing per-request cache figure; llama.cpp always reports it.
 const char* cached_tokens_flag(probe::EngineKind kind) {
@@ -48,6 +49,8 @@ Brain::Brain(net::Loop& loop, const config::Config& config, record::Log& log)
     engine_pools_.insert(engine_pools_.end(), config.pools[p].engines.size(), p);
   }
   engines_.resize(engine_pools_.size());
+  if (!config.record_decisions.empty())
+    recorder_ = std::make_unique<DecisionRecorder>(config.record_decisions, spec_of(config));
   rebuild_directory();
 }
 
@@ -56,6 +59,12 @@ Brain::~Brain() = default;
 TimePoint Brain::fleet_now() const {
   const auto real = loop_.now().time_since_epoch();
   return TimePoint(Duration(static_cast<std::int64_t>(static_cast<double>(real.count()) * config_.time_scale)));
+}
+
+// The fleet counts in a time that may run faster than ours; but an engine is not asked for its figures without a pause.
+Duration Brain::real(Duration fleets) const {
+  if (config_.time_scale == 1) return fleets;
+  return std::max(from_seconds(to_seconds(fleets) / config_.time_scale), std::min(fleets, shortest_probe_interval));
 }
 
 // ---- questions and events ----
@@ -120,7 +129,20 @@ void Brain::tell(fleet::Event event) {
   loop_.post([this, moved = std::move(event)] { step(moved); });
 }
 
-void Brain::step(const fleet::Event& event) { carry_out(fleet_.step(event, fleet_now())); }
+void Brain::step(const fleet::Event& event) {
+  const TimePoint now = fleet_now();
+  const fleet::Commands commands = fleet_.step(event, now);
+  if (recorder_) record(event, now, commands);
+  carry_out(commands);
+}
+
+void Brain::record(const fleet::Event& event, TimePoint now, const fleet::Commands& commands) {
+  recorder_->stepped(event, now, commands, fleet_.digest());
+  if (told_of_loss_ || recorder_->lost() == 0) return;
+  told_of_loss_ = true;
+  log_.warning("the recording " + config_.record_decisions +
+               " lost events: its disk is too slow or full; a replay ends where the first is missing");
+}
 
 void Brain::carry_out(const fleet::Commands& commands) {
   // The note on a decision says which rule it was; it may stand before or behind the dispatch.
@@ -137,7 +159,7 @@ void Brain::carry_out(const fleet::Commands& commands) {
       answer(dispatch->request, {*dispatch, last_rule_});
     if (const auto* reject = std::get_if<fleet::Reject>(&command)) answer(reject->request, {*reject, last_rule_});
     if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command))
-      if (set_probe_interval) set_probe_interval(probe->engine, probe->interval);
+      if (set_probe_interval) set_probe_interval(probe->engine, real(probe->interval));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "core/ids.h"
 #include "fleet/fleet.h"
+#include "gateway/decision_recorder.h"
 #include "gateway/directory.h"
 #include "net/loop.h"
 #include "probe/engine_sample.h"
@@ -83,6 +84,8 @@ class Brain {
   void decide_late(bool all);
 
   void step(const fleet::Event& event);
+  void record(const fleet::Event& event, TimePoint now, const fleet::Commands& commands);
+  Duration real(Duration fleets) const;
   void carry_out(const fleet::Commands& commands);
   void answer(RequestId request, Decision decision);
   void note(const fleet::Note& note);
@@ -94,6 +97,7 @@ class Brain {
   const config::Config& config_;
   record::Log& log_;
   fleet::Fleet fleet_;
+  std::unique_ptr<DecisionRecorder> recorder_;  // nullptr: nothing is recorded
   DirectoryHolder directory_;
   std::vector<std::string> pool_names_;
   std::vector<PoolIndex> engine_pools_;
@@ -104,6 +108,7 @@ class Brain {
   std::vector<std::uint32_t> engines_up_;  // by pool
   std::uint64_t unsteered_ = 0;
   const char* last_rule_ = "";
+  bool told_of_loss_ = false;
 };
 
 class Brain::Ask {

@@ -35,6 +35,7 @@ constexpr std::array<Column, 14> columns{{
 }};
 
 std::string number(double value, int decimals) {
+  if (!std::isfinite(value)) return "-";
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
   return text;

@@ -1,0 +1,107 @@
+// A whole bench: targets opened and calibrated, then every arm with every number of sessions, one load at a time, and
+// what came out. Owner: one loop; all calls on its thread.
+// Invariants: no two arms are sent the same text; what was measured before an interruption is kept.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/admin_client.h"
+#include "bench/calibrate.h"
+#include "bench/engine_watch.h"
+#include "bench/load.h"
+#include "bench/progress.h"
+#include "bench/schedule.h"
+#include "sim/loop_report.h"
+
+namespace wg::bench {
+
+struct TargetPlan {
+  Target target;  // its model may be empty: the first that it lists
+  std::optional<EngineAddress> admin;
+  std::vector<EngineAddress> engines;  // empty: those that the admin API names, else the target itself
+};
+
+struct BenchPlan {
+  std::vector<TargetPlan> targets;    // at least one
+  std::vector<std::string> policies;  // empty: as it is; else each target with an admin address is run under each
+  std::vector<std::uint32_t> sessions;
+  Duration step = std::chrono::minutes(3), warmup{};  // of the modelled machine: real ones are shorter by time_scale
+  std::uint32_t seeds = 1;
+  sim::AgentLoad work;
+  sim::Think think{};
+  double time_scale = 1;
+  bool reset_prefix_cache = false;
+};
+
+// What a report has to say of a target beside its rows.
+struct TargetFacts {
+  std::string name, url, model;
+  Calibration calibration;
+  std::size_t engines = 0;  // whose metrics pages are read
+  std::uint32_t ranks = 0;
+  std::string hits_from = "nobody", stayed_from = "nobody";
+};
+
+struct BenchResult {
+  std::vector<sim::LoopRows> rows;  // arm by arm, in each by number of sessions; none without a measurement
+  std::vector<TargetFacts> targets;
+  std::map<std::string, std::uint64_t> failures;  // by kind
+  std::uint64_t failed = 0, asked = 0;            // turns
+  std::string last_failure;
+  bool interrupted = false;
+  double processor_share = 0;  // of one core, used by this process while loads ran
+  std::string error;           // it could not go on, in one line; rows are what there was by then
+};
+
+class Bench {
+ public:
+  Bench(net::Loop& loop, BenchPlan plan, Progress& progress, std::function<void()> finished);
+  ~Bench();
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  void start();      // `finished` is called once, from the loop
+  void interrupt();  // what runs is broken off and kept
+  BenchResult& result() { return result_; }
+
+ private:
+  struct Open;  // a target in use
+  struct Arm {
+    std::size_t target = 0;
+    std::string policy;    // to be set; empty: none
+    std::string shown_as;  // in the report
+  };
+
+  net::Task<void> run();
+  net::Task<Result<void>> run_all();
+  net::Task<Result<void>> open(std::size_t number);
+  net::Task<Result<void>> find_model(Open& open);
+  net::Task<void> watch_engines(Open& open);
+  net::Task<Result<void>> run_cell(Cell cell, std::size_t number, std::size_t cells);
+  net::Task<Result<void>> prepare(const Arm& arm, Open& open);
+  net::Task<void> restore_policies();
+  void make_arms();
+  LoadPlan load_plan(const Arm& arm, const Cell& cell) const;
+  void show(const std::string& what, std::size_t number, std::size_t cells);
+  void keep(const Cell& cell, Measured measured, const EngineLook& before, const EngineLook& after);
+  Duration real(Duration modelled) const { return from_seconds(to_seconds(modelled) / plan_.time_scale); }
+
+  net::Loop& loop_;
+  const BenchPlan plan_;
+  Progress& progress_;
+  std::function<void()> finished_;
+  Nap nap_;
+  std::vector<std::unique_ptr<Open>> opens_;
+  std::vector<Arm> arms_;
+  std::unique_ptr<Load> load_;
+  bool load_over_ = false;
+  TimePoint load_began_{};
+  BenchResult result_;
+};
+
+}  // namespace wg::bench

@@ -1,0 +1,65 @@
+"""`warmgate bench` against two real llama.cpp servers, bare and behind a gateway: what it reports is what the gateway counted."""
+import json
+import subprocess
+
+import pytest
+
+from harness.gateway import BINARY
+from harness.llama import MODEL, LlamaServer
+
+pytestmark = [pytest.mark.llama, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    folder, made = tmp_path_factory.mktemp("llama"), []
+    try:
+        for n in range(2):
+            made.append(LlamaServer(folder / f"{n}.log"))
+        yield made
+    finally:
+        for server in made:
+            server.stop()
+
+
+def bench(*arguments):
+    done = subprocess.run([str(BINARY), "bench", "--scale", "0.02", "--json", *arguments], capture_output=True, text=True, timeout=240,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_two_policies_on_two_servers(servers, make_gateway):
+    gateway = make_gateway(servers, model=MODEL)
+    page = bench("--url", gateway.url, "--admin", gateway.admin, "--compare", "round-robin,sticky", "--sessions", "3", "--step", "15s",
+                 "--warmup", "2s")
+    turning, sticky = page["rows"]
+    for row in (turning, sticky):
+        assert row["failures"] == 0 and row["turns"] > 3 and row["ttfb_p50_s"] > 0 and row["output_tokens_per_min"] > 0
+        assert 0 < row["replicas_busy"] <= 2
+    assert sticky["stayed_share"] == 1 and turning["stayed_share"] < 0.9
+    assert sticky["prefix_hit_share"] > turning["prefix_hit_share"]
+    target = page["targets"][0]
+    assert target["model"] == MODEL and target["prefix_hits_from"] == "usage" and target["engines"] == 2
+    assert target["bytes_per_token_measured"] and 1 < target["bytes_per_token"] < 5  # syllables are short tokens
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_it_counts_what_the_gateway_counts(servers, make_gateway, dialect):
+    gateway = make_gateway(servers, model=MODEL)
+    row = bench("--url", gateway.url, "--sessions", "2", "--step", "12s", "--warmup", "0s", "--dialect", dialect)["rows"][0]
+    gateway.wait_idle()
+    cached, computed = (gateway.metric("warmgate_prompt_tokens_total", kind=kind) for kind in ("cached", "computed"))
+    assert row["prefix_hit_share"] == pytest.approx(cached / (cached + computed), abs=0.1)  # it had two questions of its own before
+    output = gateway.metric("warmgate_output_tokens_total")
+    assert row["output_tokens_per_min"] / 60 * 12 == pytest.approx(output, rel=0.3)
+    requests = sum(replica["requests"] for replica in gateway.replicas())
+    assert row["turns"] <= requests <= row["turns"] + 2 + 2  # ... and two turns were cut off at the end
+
+
+def test_a_bare_server(servers):
+    page = bench("--url", servers[0].url, "--sessions", "1", "--step", "6s", "--warmup", "0s")
+    row = page["rows"][0]
+    assert row["turns"] > 1 and row["failures"] == 0 and row["policy"] == "-"
+    assert row["stayed_share"] is None  # nobody told
+    assert row["prefix_hit_share"] > 0 and page["targets"][0]["prefix_hits_from"] == "usage"
