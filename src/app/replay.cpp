@@ -18,9 +18,9 @@ struct Given {
   bool json = false;
 };
 
-std::string seconds_of(TimePoint at) {
+std::string seconds_of(Duration since_start) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3f s", to_seconds(at.time_since_epoch()));
+  std::snprintf(text, sizeof text, "%.3f s", to_seconds(since_start));
   return text;
 }
 
@@ -82,7 +82,8 @@ int same_policy(const fleet::Recording& recording, const Given& given) {
               << ",\"first_difference\":" << (first ? std::to_string(first->number) : "null") << "}\n";
   if (first) {
     std::cerr << "warmgate replay: event " << first->number << " (line " << first->line << ", at "
-              << seconds_of(first->at) << ") is decided differently\n  recorded: " << outcome.difference.recorded
+              << seconds_of(first->at - recording.steps.front().at)
+              << ") is decided differently\n  recorded: " << outcome.difference.recorded
               << "\n  replayed: " << outcome.difference.replayed << '\n';
     return 1;
   }

@@ -43,7 +43,19 @@ void Conversation::add_raw(std::string_view message) {
   messages_.append(message);
 }
 
+std::size_t Conversation::rewind(std::size_t bytes) {
+  while (marks_.size() > 1 && marks_.back().text_bytes > bytes) marks_.pop_back();
+  if (marks_.empty() || text_bytes_ <= bytes) return text_bytes_;
+  const Mark mark = marks_.back();
+  marks_.pop_back();
+  messages_.resize(mark.size);
+  text_bytes_ = mark.text_bytes;
+  tool_id_ = mark.tool_id;
+  return text_bytes_;
+}
+
 void Conversation::add_user(std::string_view text) {
+  marks_.push_back({text_bytes_, messages_.size(), tool_id_});
   if (tool_id_.empty()) return add("user", text);
   const std::string result =
       api_ == dialect::Api::messages
@@ -57,6 +69,7 @@ void Conversation::add_user(std::string_view text) {
 // Anthropic's API refuses an assistant message without text.
 void Conversation::add_answer(std::string_view escaped_text, const ToolCall& tool) {
   tool_id_ = tool.id;
+  text_bytes_ += tool.arguments.size();
   if (tool && api_ == dialect::Api::messages) {
     const std::string input = dialect::decoded(tool.arguments);
     return add_raw(R"({"role":"assistant","content":[{"type":"tool_use","id":")" + tool.id + R"(","name":")" +

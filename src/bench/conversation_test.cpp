@@ -103,6 +103,21 @@ TEST(Conversation, tool_calls_are_answered_with_results) {
   }
 }
 
+TEST(Conversation, rewound_it_keeps_whole_answers) {
+  Conversation talk(target_of(dialect::Api::chat), "head");  // 4 bytes
+  talk.add_user("one");                                      // 7
+  talk.add_answer("two");                                    // 10
+  const std::string kept = talk.body(1);
+  talk.add_user("three");  // 15
+  talk.add_answer("four");
+  EXPECT_EQ(talk.rewind(100), 19u);
+  EXPECT_EQ(talk.rewind(14), 10u);
+  EXPECT_EQ(talk.body(1), kept);
+  talk.add_user("five");
+  EXPECT_EQ(talk.rewind(0), 4u);  // the head stays
+  EXPECT_EQ(json::parse(talk.body(1))["messages"].size(), 1u);
+}
+
 // Else nothing would be found in a prefix cache.
 TEST(Conversation, only_grows) {
   Conversation talk(target_of(dialect::Api::chat), made_up_text(1, 100));

@@ -95,7 +95,8 @@ struct Words {
   std::string operator()(const Note& n) const {
     std::string words = "note " + std::to_string(static_cast<int>(n.what)) + " on request " +
                         std::to_string(n.request) + ", engine " + std::to_string(n.engine) + ": " + n.rule;
-    for (const policy::Candidate& c : n.candidates) words += " " + std::to_string(c.replica);
+    for (const policy::Candidate& c : n.candidates)
+      words += (&c == &n.candidates.front() ? "; of replicas " : ", ") + std::to_string(c.replica);
     return words;
   }
   template <class Other>

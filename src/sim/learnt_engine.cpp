@@ -18,8 +18,8 @@ std::string figure(const char* name, double value, const char* unit, const std::
   return text;
 }
 
-std::string of_turns(std::size_t count) {
-  return "learnt from " + std::to_string(count) + " turns that were alone on their replica";
+std::string of_turns(std::size_t count, const char* which) {
+  return "learnt from " + std::to_string(count) + " turns that " + which + " alone on their replica";
 }
 
 class Learner {
@@ -54,11 +54,10 @@ class Learner {
   }
 
   template <class Use>
-  void each_alone(const Use& use) const {
+  void each(bool RecordedTurn::* alone, const Use& use) const {
     for (const RecordedSession& session : load_.sessions)
       for (const RecordedTurn& turn : session.turns)
-        if (turn.was_alone && turn.measured && turn.first_content && turn.dispatched &&
-            turn.outcome == fleet::Outcome::ok)
+        if (turn.*alone && turn.measured && turn.first_content && turn.dispatched && turn.outcome == fleet::Outcome::ok)
           use(turn);
   }
 
@@ -67,7 +66,7 @@ class Learner {
     StepCost& cost = out_.preset.engine.cost;
     std::vector<double> token_s;
     double context = 0;
-    each_alone([&](const RecordedTurn& turn) {
+    each(&RecordedTurn::was_alone, [&](const RecordedTurn& turn) {
       if (turn.output.count < enough_output) return;
       token_s.push_back(to_seconds(turn.ended - *turn.first_content) / static_cast<double>(turn.output.count - 1));
       context += static_cast<double>(turn.prompt.count);
@@ -78,7 +77,7 @@ class Learner {
     const std::size_t count = token_s.size();
     cost.base_s = std::max(0.0005, quantile(token_s, 0.25) - kv_s);
     cost.prefill_hidden_s = hidden_share * cost.base_s;
-    say("time of a step", cost.base_s * 1000, "ms", of_turns(count));
+    say("time of a step", cost.base_s * 1000, "ms", of_turns(count, "began"));
   }
 
   void prefill() {
@@ -90,7 +89,7 @@ class Learner {
         });
     std::vector<std::pair<double, double>> points;
     if (cached_told)
-      each_alone([&](const RecordedTurn& turn) {
+      each(&RecordedTurn::prefilled_alone, [&](const RecordedTurn& turn) {
         points.emplace_back(static_cast<double>((turn.prompt - turn.cached).count),
                             to_seconds(*turn.first_content - *turn.dispatched));
       });
@@ -103,8 +102,8 @@ class Learner {
     const double per_step = (cost.base_s - cost.prefill_hidden_s) / out_.preset.engine.max_num_batched_tokens;
     cost.prefill_tokens_per_s = 1 / std::max(line->slope - per_step, line->slope / 2);
     out_.preset.network_s = std::max(0.0, line->intercept - (cost.base_s - cost.prefill_hidden_s) / 2);
-    say("prefill", cost.prefill_tokens_per_s, "tokens/s", of_turns(points.size()) + ", least squares");
-    say("network", out_.preset.network_s, "s", of_turns(points.size()) + ", least squares");
+    say("prefill", cost.prefill_tokens_per_s, "tokens/s", of_turns(points.size(), "were read") + ", least squares");
+    say("network", out_.preset.network_s, "s", of_turns(points.size(), "were read") + ", least squares");
   }
 
   // What first turns found in the cache they share with other sessions.

@@ -63,10 +63,15 @@ class Follower {
     turn.replica = dispatch.replica;
     count_busy();
     turn.was_alone = in_flight_[dispatch.replica]++ == 0;
+    std::set<RequestId>& others = prefilling_[dispatch.replica];
+    turn.prefilled_alone = others.empty();
+    for (const RequestId other : others) open_[other].turn.prefilled_alone = false;
+    others.insert(dispatch.request);
   }
   void leave(Open& open) {
     if (open.turn.replica == no_replica) return;
     count_busy();
+    prefilling_[open.turn.replica].erase(open.asked.request);
     const auto there = in_flight_.find(open.turn.replica);
     if (--there->second == 0) in_flight_.erase(there);
     open.turn.replica = no_replica;
@@ -76,7 +81,10 @@ class Follower {
     busy_since_ = now_;
   }
   void on(const fleet::FirstContent& first) {
-    if (const auto open = open_.find(first.request); open != open_.end()) open->second.turn.first_content = now_;
+    const auto open = open_.find(first.request);
+    if (open == open_.end()) return;
+    open->second.turn.first_content = now_;
+    prefilling_[open->second.turn.replica].erase(first.request);
   }
   void on(const fleet::UsageReported& usage) {
     const auto open = open_.find(usage.request);
@@ -123,7 +131,8 @@ class Follower {
   TimePoint now_{}, busy_since_{};
   double busy_seconds_ = 0;
   std::map<RequestId, Open> open_;
-  std::map<ReplicaIndex, std::uint32_t> in_flight_;  // none at 0
+  std::map<ReplicaIndex, std::uint32_t> in_flight_;         // none at 0
+  std::map<ReplicaIndex, std::set<RequestId>> prefilling_;  // sent there, without a first token yet
   std::map<std::pair<PoolIndex, SessionKey>, std::size_t> by_lineage_;
   RecordedLoad load_;
 };
@@ -142,7 +151,7 @@ void Follower::row() {
     const RecordedTurn* before = nullptr;
     for (const RecordedTurn& turn : session.turns) {
       ++row.turns;
-      if (turn.outcome != fleet::Outcome::ok) ++row.failures;
+      if (turn.outcome != fleet::Outcome::ok && turn.outcome != fleet::Outcome::client_gone) ++row.failures;
       if (turn.first_content) ttfb.push_back(to_seconds(*turn.first_content - turn.arrived));
       if (turn.dispatched) waits.push_back(to_seconds(*turn.dispatched - turn.arrived));
       cached_told = cached_told || turn.cached_measured;
