@@ -13,9 +13,11 @@
 namespace wg::gateway {
 namespace {
 
-constexpr std::size_t keep_body_buffer = 256 * 1024;  // a larger one is given back between requests
 constexpr Duration linger_for = std::chrono::seconds(1);
 constexpr std::size_t linger_bytes = 1 << 20;
+// A loop keeps a few buffers for all its connections: memory is then bounded by them, not by who is connected, and is
+// not asked of the system anew for each large body.
+constexpr std::size_t kept_body_bytes = 1 << 20, kept_bodies = 16;
 
 http::Limits limits_of(const config::Config& config) {
   http::Limits limits;
@@ -52,16 +54,21 @@ net::Task<void> refuse_connection(LoopContext& context, net::Stream& stream) {
   shared.lingering.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void give_body_buffer(Connection& c) {
+  auto& spare = c.context.spare_bodies;
+  if (c.body.capacity() > 0 && c.body.capacity() <= kept_body_bytes && spare.size() < kept_bodies &&
+      !c.context.shared.bodies.is_tight())
+    spare.push_back(std::move(c.body));
+  c.body.release();
+  c.settle_body();
+}
+
 net::Task<void> exchanges(Connection& connection) {
   for (;;) {
     const After after = co_await exchange(connection);
     if (after == After::close) co_return;
     connection.parser.reset();
-    // The next request may have no body: it must not find this one's.
-    if (connection.body.capacity() > keep_body_buffer || connection.context.shared.bodies.is_tight())
-      connection.body.release();
-    connection.body.clear();
-    connection.settle_body();
+    give_body_buffer(connection);  // the next request may have no body: it must not find this one's
   }
 }
 
@@ -76,6 +83,16 @@ LoopContext::LoopContext(net::Loop& its_loop, Shared& its_shared) : loop(its_loo
 }
 
 LoopContext::~LoopContext() = default;
+
+void take_body_buffer(Connection& c) {
+  auto& spare = c.context.spare_bodies;
+  if (c.body.capacity() == 0 && !spare.empty()) {
+    c.body = std::move(spare.back());
+    spare.pop_back();
+    c.settle_body();
+  }
+  c.body.clear();
+}
 
 Connection::Connection(LoopContext& its_context, net::Stream its_stream)
     : context(its_context), stream(std::move(its_stream)), parser(limits_of(its_context.shared.config)) {

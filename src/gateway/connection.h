@@ -36,6 +36,9 @@ class Connection {
   std::uint64_t charged_ = 0;  // to Shared::bodies
 };
 
+// An empty body, in memory that an earlier request on this loop has left if there is some.
+void take_body_buffer(Connection& connection);
+
 // Serves a connection until it ends; counts it against limits.connections.
 net::Task<void> serve(LoopContext& context, net::Stream stream);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "core/bytes.h"
 #include "gateway/body_room.h"
 #include "gateway/brain.h"
 #include "net/idle_pool.h"
@@ -44,6 +45,7 @@ struct LoopContext {
   Shared& shared;
   std::vector<std::unique_ptr<net::IdlePool>> idle;        // by EngineIndex
   std::vector<std::unique_ptr<Upstream>> spare_upstreams;  // to be used again
+  std::vector<Bytes> spare_bodies;                         // memory of request bodies, likewise
   std::unordered_set<Connection*> open;                    // client connections, for draining
 };
 

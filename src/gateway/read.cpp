@@ -5,7 +5,6 @@ namespace wg::gateway {
 namespace {
 constexpr std::size_t head_block = 8 * 1024;
 constexpr std::size_t body_block = 256 * 1024;
-constexpr std::uint64_t taken_at_once = 4 << 20;  // of a known length: growing step by step would copy what came before
 constexpr std::uint64_t discard_bytes = 512ull << 20;
 constexpr Duration discard_for = std::chrono::seconds(10), discard_idle = std::chrono::seconds(2);
 
@@ -68,8 +67,7 @@ net::Task<Result<void>> read_body(Connection& c) {
   if (head.content_length.value_or(0) > config.limits.body) co_return too_large(config);
   std::vector<std::string_view> spans;
   std::uint64_t left = head.chunked ? body_block : head.content_length.value_or(0);
-  c.body.clear();
-  c.body.room(static_cast<std::size_t>(std::min(left, taken_at_once)));
+  take_body_buffer(c);
   if (!c.input.empty()) {  // what came with the head
     const auto progress = c.parser.feed(c.input.view(), spans);
     if (!progress) co_return tl::unexpected(progress.error());
