@@ -15,9 +15,12 @@ constexpr std::uint64_t poll_tag = ~std::uint64_t{0};
 
 class Loop final : public Clients {
  public:
-  explicit Loop(const LoopRun& run) : run_(run), world_(spec_of(run), *this), slots_(run.sessions) {}
+  Loop(const LoopRun& run, std::vector<BlockCache> warm)
+      : run_(run), work_(work_of(run)), world_(spec_of(run), *this), slots_(run.sessions) {
+    if (!warm.empty()) world_.warm_up(0, std::move(warm));
+  }
 
-  LoopRow go();
+  LoopResult go();
 
   void ended(const Answer& answer) override;
   void woken(std::uint64_t tag) override;
@@ -36,7 +39,14 @@ class Loop final : public Clients {
   static WorldSpec spec_of(const LoopRun& run) {
     WorldSpec spec = world_of(run.preset, 1, run.ranks, run.policy);
     spec.seed = run.seed;
+    spec.fleet.pools.front().spill_threshold = run.spill_threshold;
     return spec;
+  }
+  static Workload work_of(const LoopRun& run) {
+    if (run.work) return *run.work;
+    Workload work;
+    work.load = run.preset.load;
+    return work;
   }
   bool measuring() const { return world_.now() >= TimePoint(run_.warmup); }
   void begin_session(std::uint32_t client);
@@ -46,21 +56,24 @@ class Loop final : public Clients {
   EngineCounters totals() const;
 
   const LoopRun& run_;
+  const Workload work_;
   World world_;
   std::vector<Slot> slots_;
   std::unordered_map<RequestId, std::uint32_t> asked_by_;  // looked up only
-  std::vector<double> ttfb_, session_times_;
+  std::vector<double> ttfb_, session_times_, waits_;
+  std::vector<LoopSample> samples_;
+  EngineCounters polled_;  // at the poll before
   double busy_sum_ = 0, polls_ = 0, later_turns_ = 0, stayed_ = 0;
   LoopRow row_;
 };
 
-LoopRow Loop::go() {
+LoopResult Loop::go() {
   world_.open();
   for (std::uint32_t client = 0; client < run_.sessions; ++client)
-    world_.wake(TimePoint(first_start(run_.preset.load, client)), client);
+    world_.wake(TimePoint(first_start(work_.load, client)), client);
   world_.wake(TimePoint(std::chrono::seconds(1)), poll_tag);
   world_.run_until(TimePoint(run_.warmup));
-  const EngineCounters before = totals();
+  const EngineCounters before = polled_ = totals();
   world_.run_until(TimePoint(run_.warmup + run_.step));
   const EngineCounters after = totals();
 
@@ -71,6 +84,7 @@ LoopRow Loop::go() {
   row_.ttfb_p95_s = quantile(ttfb_, 0.95);
   row_.session_time_p50_s = quantile(session_times_, 0.5);
   row_.session_time_p95_s = quantile(session_times_, 0.95);
+  row_.wait_p95_s = quantile(waits_, 0.95);
   row_.replicas_busy = polls_ > 0 ? busy_sum_ / polls_ : 0;
   const auto queries = static_cast<double>(after.prefix_queries - before.prefix_queries);
   row_.prefix_hit_share = queries > 0 ? static_cast<double>(after.prefix_hits - before.prefix_hits) / queries : 0;
@@ -78,7 +92,7 @@ LoopRow Loop::go() {
   row_.output_tokens_per_min = static_cast<double>(after.generation_tokens - before.generation_tokens) * 60 / step_s;
   row_.preemptions = static_cast<double>(after.preemptions - before.preemptions);
   row_.digest = world_.fleet().digest();
-  return row_;
+  return {row_, std::move(samples_), world_.take_caches(0)};
 }
 
 EngineCounters Loop::totals() const {
@@ -89,6 +103,8 @@ EngineCounters Loop::totals() const {
     sum.prefix_hits += one.prefix_hits;
     sum.preemptions += one.preemptions;
     sum.generation_tokens += one.generation_tokens;
+    sum.prompt_tokens += one.prompt_tokens;
+    sum.prompt_tokens_cached += one.prompt_tokens_cached;
   }
   return sum;
 }
@@ -106,14 +122,23 @@ void Loop::woken(std::uint64_t tag) {
 void Loop::poll() {
   world_.wake(world_.now() + std::chrono::seconds(1), poll_tag);
   if (!measuring()) return;
-  busy_sum_ += world_.ranks_in_use();
+  LoopSample& sample = samples_.emplace_back();
+  sample.at_s = to_seconds(world_.now() - TimePoint(run_.warmup));
+  sample.busy = world_.ranks_in_use();
+  const EngineCounters seen = totals();
+  sample.cached_tokens = static_cast<double>(seen.prompt_tokens_cached - polled_.prompt_tokens_cached);
+  sample.computed_tokens = static_cast<double>(seen.prompt_tokens - polled_.prompt_tokens) - sample.cached_tokens;
+  polled_ = seen;
+  for (std::uint32_t rank = 0; rank < run_.ranks; ++rank) sample.kv_usage.push_back(world_.engine(0, rank).kv_usage());
+  busy_sum_ += sample.busy;
   ++polls_;
 }
 
 void Loop::begin_session(std::uint32_t client) {
   Slot& slot = slots_[client];
-  slot.plan = agent_session(run_.preset.load, run_.think, run_.seed, client, slot.n++);
-  slot.talk = Conversation(run_.preset.engine.block_size, mix(0x68656164, run_.seed), slot.plan.head, slot.plan.text);
+  slot.plan = session_of(work_, run_.seed, client, slot.n++);
+  slot.talk = Conversation(run_.preset.engine.block_size, mix(mix(0x68656164, run_.seed), slot.plan.head_text),
+                           slot.plan.head, slot.plan.text);
   slot.began = world_.now();
   send_turn(client);
 }
@@ -121,6 +146,7 @@ void Loop::begin_session(std::uint32_t client) {
 void Loop::send_turn(std::uint32_t client) {
   Slot& slot = slots_[client];
   const TurnPlan& turn = slot.plan.turns[slot.turn];
+  slot.talk.rewind(turn.keep);
   slot.talk.say(turn.added);
   Question question;
   question.asked.session = question.asked.lineage = SessionKey{slot.plan.text, 1};
@@ -150,6 +176,7 @@ void Loop::ended(const Answer& answer) {
 void Loop::count(const Slot& slot, const Answer& answer) {
   ++row_.turns;
   if (answer.outcome != fleet::Outcome::ok || answer.status != 200) ++row_.failures;
+  if (answer.dispatched) waits_.push_back(to_seconds(*answer.dispatched - answer.arrived));
   if (answer.first_content) ttfb_.push_back(to_seconds(*answer.first_content - answer.arrived));
   if (slot.turn == 0) return;
   ++later_turns_;
@@ -158,7 +185,10 @@ void Loop::count(const Slot& slot, const Answer& answer) {
 
 }  // namespace
 
-LoopRow run_closed_loop(const LoopRun& run) { return Loop(run).go(); }
+LoopResult follow_closed_loop(const LoopRun& run, std::vector<BlockCache> warm) {
+  return Loop(run, std::move(warm)).go();
+}
+LoopRow run_closed_loop(const LoopRun& run) { return follow_closed_loop(run).row; }
 
 double quantile(std::vector<double>& values, double share) {
   if (values.empty()) return 0;

@@ -1,12 +1,15 @@
-// Agent sessions in a closed loop over the virtual fleet, and what came out: one row of the reference's table.
-// Invariant: same preset, policy, sessions, seed and times give the same row. Owner: one thread.
+// Sessions in a closed loop over the virtual fleet, and what came out: one row of the reference's table, and how it
+// went over time. Invariant: same machine, load, policy, sessions, seed, times and caches give the same. Owner: one
+// thread.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policy/load.h"
+#include "sim/block_cache.h"
 #include "sim/preset.h"
 #include "sim/workload.h"
 
@@ -18,7 +21,8 @@ struct LoopRun {
   policy::PolicyName policy = policy::PolicyName::sticky;
   std::uint32_t sessions = 1;  // at a time; at least 1
   Duration warmup{}, step = std::chrono::minutes(3);
-  Think think;
+  std::optional<Workload> work;                  // empty: agents as the preset's
+  std::optional<std::uint32_t> spill_threshold;  // of sticky; empty: auto
   std::uint64_t seed = 1;
 };
 
@@ -35,6 +39,22 @@ struct LoopRow {
   std::uint64_t digest = 0;  // of the fleet's commands
 };
 
+// What was seen at one poll, a second of virtual time after the one before; tokens since then.
+struct LoopSample {
+  double at_s = 0;  // since the measuring began
+  std::uint32_t busy = 0;
+  double cached_tokens = 0, computed_tokens = 0;  // of prompts, by first tokens
+  std::vector<double> kv_usage;                   // 0..1, by rank
+};
+
+struct LoopResult {
+  LoopRow row;
+  std::vector<LoopSample> samples;
+  std::vector<BlockCache> caches;  // as the run left them, by rank
+};
+
+// `warm`: caches that an earlier run of the same machine left, by rank; none: cold.
+LoopResult follow_closed_loop(const LoopRun& run, std::vector<BlockCache> warm = {});
 LoopRow run_closed_loop(const LoopRun& run);
 
 // The value below which `share` (0..1) of the values lie: the reference's own rule, sorted[floor(n x share)].

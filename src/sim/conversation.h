@@ -1,5 +1,5 @@
 // What a simulated session has said and heard so far, as the tokens that its next request resends.
-// Invariant: the prompt only ever grows, so that each turn's prompt begins with the one before and its answer.
+// Invariant: unless it is rewound, a prompt begins with the one before and its answer.
 // Values only; owner: its session.
 #pragma once
 
@@ -19,9 +19,15 @@ class Conversation {
     chain_.append_made_up(head_text, 0, static_cast<std::uint64_t>(head));
   }
 
+  // Its history is edited: the first `tokens` stay. (What stays of an unfinished block is made up anew: a cache cannot
+  // tell the difference.)
+  void rewind(std::int64_t tokens) {
+    if (tokens >= chain_.size().count) return;
+    chain_.truncate(static_cast<std::size_t>(tokens) / chain_.block_size());
+    make_up(tokens - chain_.size().count);
+  }
   void say(std::int64_t tokens) {
-    chain_.append_made_up(text_, said_, static_cast<std::uint64_t>(tokens));
-    said_ += static_cast<std::uint64_t>(tokens);
+    make_up(tokens);
     ++turn_;
   }
   // What the engine is to answer to the last turn: differs from turn to turn and from session to session.
@@ -35,6 +41,11 @@ class Conversation {
   const TokenChain& prompt() const { return chain_; }
 
  private:
+  void make_up(std::int64_t tokens) {
+    chain_.append_made_up(text_, said_, static_cast<std::uint64_t>(tokens));
+    said_ += static_cast<std::uint64_t>(tokens);
+  }
+
   TokenChain chain_;
   std::uint64_t text_ = 0, said_ = 0, turn_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/assert.h"
 
@@ -76,6 +77,16 @@ bool Engine::abort(RequestId id) {
   requests_.erase(found);
   ++counters_.aborted;
   return true;
+}
+
+void Engine::put_cache(BlockCache cache) {
+  WG_ASSERT(idle() && cache.usable() == cache_.usable() && cache.free() == cache.usable());
+  cache_ = std::move(cache);
+}
+
+BlockCache Engine::take_cache() {
+  WG_ASSERT(idle());
+  return std::exchange(cache_, BlockCache(settings_.num_blocks()));
 }
 
 std::optional<Duration> Engine::begin_step(TimePoint now) {

@@ -84,6 +84,10 @@ class Engine {
   const EngineSettings& settings() const { return settings_; }
   const BlockCache& cache() const { return cache_; }
 
+  // The memory of another engine of the same size, or this one's for another. Only while it is idle.
+  void put_cache(BlockCache cache);
+  BlockCache take_cache();
+
   bool reset_prefix_cache() { return cache_.forget_all(); }  // false while a request holds a block
 
  private:

@@ -1,38 +1,12 @@
 #include "sim/loop_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 
 namespace wg::sim {
 
 namespace {
-
-// What a row holds, once for the means, the JSON and the table.
-struct Column {
-  const char* name;  // in JSON
-  double LoopRow::* value;
-  const char* head;  // in the table; nullptr: not shown there
-  double times = 1;
-  int decimals = 2;
-};
-constexpr std::array<Column, 14> columns{{
-    {"sessions_per_hour", &LoopRow::sessions_per_hour, "sessions/h", 1, 0},
-    {"output_tokens_per_min", &LoopRow::output_tokens_per_min, "output tok/min", 1, 0},
-    {"ttfb_p50_s", &LoopRow::ttfb_p50_s, "TTFB p50 s"},
-    {"ttfb_p95_s", &LoopRow::ttfb_p95_s, "TTFB p95 s"},
-    {"ttfb_mean_s", &LoopRow::ttfb_mean_s, "mean s"},
-    {"replicas_busy", &LoopRow::replicas_busy, "replicas busy"},
-    {"prefix_hit_share", &LoopRow::prefix_hit_share, "prefix hits %", 100, 1},
-    {"stayed_share", &LoopRow::stayed_share, "stayed %", 100, 1},
-    {"session_time_p50_s", &LoopRow::session_time_p50_s, "session p50 s", 1, 0},
-    {"session_time_p95_s", &LoopRow::session_time_p95_s, "session p95 s", 1, 0},
-    {"wait_p95_s", &LoopRow::wait_p95_s, nullptr},
-    {"preemptions", &LoopRow::preemptions, "preemptions", 1, 0},
-    {"failures", &LoopRow::failures, "failures", 1, 0},
-    {"turns", &LoopRow::turns, "turns", 1, 0},
-}};
 
 std::string number(double value, int decimals) {
   if (!std::isfinite(value)) return "-";
@@ -56,6 +30,12 @@ void pad(std::string& line, const std::string& cell, std::size_t width) {
   line.append(width > cell.size() ? width - cell.size() : 0, ' ').append(cell);
 }
 
+// Of one column over the seeds.
+auto spread(const LoopRows& rows, const Column& column) {
+  return std::minmax_element(rows.seeds.begin(), rows.seeds.end(),
+                             [&](const LoopRow& a, const LoopRow& b) { return a.*column.value < b.*column.value; });
+}
+
 }  // namespace
 
 LoopRow mean_of(const std::vector<LoopRow>& rows) {
@@ -74,14 +54,19 @@ std::string table_of(const std::vector<LoopRows>& all) {
   out += '\n';
   for (const LoopRows& one : all) {
     const LoopRow mean = mean_of(one.seeds);
-    std::string line = one.policy;
-    line.append(line.size() < policy_width ? policy_width - line.size() : 1, ' ');
-    pad(line, std::to_string(one.sessions), std::string_view("sessions").size());
-    for (const Column& column : columns)
-      if (column.head)
-        pad(line, number(mean.*column.value * column.times, column.decimals),
-            gap + std::string_view(column.head).size());
-    out += line + '\n';
+    const auto line = [&](std::string text, const std::string& sessions, auto&& value_of) {
+      text.append(text.size() < policy_width ? policy_width - text.size() : 1, ' ');
+      pad(text, sessions, std::string_view("sessions").size());
+      for (const Column& column : columns)
+        if (column.head)
+          pad(text, number(value_of(column) * column.times, column.decimals),
+              gap + std::string_view(column.head).size());
+      out += text + '\n';
+    };
+    line(one.policy, std::to_string(one.sessions), [&](const Column& column) { return mean.*column.value; });
+    if (one.seeds.size() < 2) continue;
+    line("  least", "", [&](const Column& column) { return (*spread(one, column).first).*column.value; });
+    line("  most", "", [&](const Column& column) { return (*spread(one, column).second).*column.value; });
   }
   return out;
 }
@@ -97,9 +82,7 @@ std::string json_of(const std::vector<LoopRows>& all) {
       const std::string name(column.name);
       out += member(name, mean.*column.value);
       if (one.seeds.size() < 2) continue;
-      const auto [least, most] =
-          std::minmax_element(one.seeds.begin(), one.seeds.end(),
-                              [&](const LoopRow& a, const LoopRow& b) { return a.*column.value < b.*column.value; });
+      const auto [least, most] = spread(one, column);
       out += member(name + "_min", (*least).*column.value) + member(name + "_max", (*most).*column.value);
     }
     out += '}';

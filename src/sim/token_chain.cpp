@@ -11,7 +11,7 @@ namespace wg::sim {
 TokenId made_up_token(std::uint64_t text, std::uint64_t index) { return static_cast<TokenId>(mix(text, index)); }
 
 TokenChain::TokenChain(std::uint32_t block_size, std::uint64_t salt)
-    : block_size_(std::max(block_size, 1u)), last_(mix(block_size_, salt)) {
+    : block_size_(std::max(block_size, 1u)), salted_(mix(block_size_, salt)), last_(salted_) {
   WG_ASSERT(block_size >= 1);
 }
 
@@ -33,6 +33,13 @@ void TokenChain::append(std::span<const TokenId> tokens) {
 
 void TokenChain::append_made_up(std::uint64_t text, std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) append(made_up_token(text, first + i));
+}
+
+void TokenChain::truncate(std::size_t blocks) {
+  if (blocks > hashes_.size()) return;
+  hashes_.resize(blocks);
+  tail_.clear();
+  last_ = hashes_.empty() ? salted_ : hashes_.back();
 }
 
 void TokenChain::close_block(std::span<const TokenId> tokens) {

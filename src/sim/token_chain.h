@@ -27,6 +27,9 @@ class TokenChain {
   // `count` tokens of the made-up text, beginning at its token `first`.
   void append_made_up(std::uint64_t text, std::uint64_t first, std::uint64_t count);
 
+  // Only its first `blocks` full blocks stay; fewer if it has no more.
+  void truncate(std::size_t blocks);
+
   std::uint32_t block_size() const { return block_size_; }
   Tokens size() const {
     return {static_cast<std::int64_t>(hashes_.size()) * block_size_ + static_cast<std::int64_t>(tail_.size())};
@@ -38,7 +41,8 @@ class TokenChain {
   void close_block(std::span<const TokenId> tokens);
 
   std::uint32_t block_size_;
-  BlockHash last_;  // the hash of the last full block, or the salt's
+  BlockHash salted_;  // what the first block is chained to
+  BlockHash last_;    // the hash of the last full block, or the salt's
   std::vector<BlockHash> hashes_;
   std::vector<TokenId> tail_;
 };

@@ -73,5 +73,18 @@ TEST(TokenChain, MadeUpTextContinuesWhereItStopped) {
   EXPECT_NE(hashes(at_once), hashes(other));
 }
 
+TEST(TokenChain, TruncatedItGoesOnAsIfTheRestHadNeverBeen) {
+  for (const std::size_t blocks : {0u, 2u, 6u}) {
+    TokenChain cut(16, 3), plain(16, 3);
+    cut.append_made_up(5, 0, 103);
+    cut.truncate(blocks);
+    EXPECT_EQ(cut.size().count, static_cast<std::int64_t>(16 * blocks));
+    plain.append_made_up(5, 0, 16 * blocks);
+    cut.append_made_up(7, 0, 40);
+    plain.append_made_up(7, 0, 40);
+    EXPECT_EQ(hashes(cut), hashes(plain));
+  }
+}
+
 }  // namespace
 }  // namespace wg::sim

@@ -69,5 +69,59 @@ TEST(Workload, ThinkTimes) {
   for (const char* text : {"", "exp", "exp:", "exp:0s", "exp:3", "gauss:3s"}) EXPECT_FALSE(think_named(text)) << text;
 }
 
+TEST(Workload, EveryOtherClientOfAMixIsAHuman) {
+  Workload work;
+  work.kind = WorkloadKind::mix;
+  work.load = load();
+  double agents_s = 0, humans_s = 0, pauses = 0;
+  for (std::uint64_t n = 0; n < 200; ++n) {
+    const SessionPlan agent = session_of(work, 1, 4, n), human = session_of(work, 1, 5, n);
+    EXPECT_EQ(agent.who, WhoAsks::agent);
+    EXPECT_EQ(human.who, WhoAsks::human);
+    for (std::size_t i = 0; i + 1 < agent.turns.size(); ++i) {
+      EXPECT_EQ(agent.turns[i].then, WaitsFor::tool);
+      EXPECT_EQ(human.turns[i].then, WaitsFor::human);
+      agents_s += to_seconds(agent.turns[i].pause);
+      humans_s += to_seconds(human.turns[i].pause);
+      ++pauses;
+    }
+  }
+  EXPECT_NEAR(agents_s / pauses, 2, 0.4);
+  EXPECT_NEAR(humans_s / pauses, 40, 8);
+}
+
+TEST(Workload, RealPauses) {
+  EXPECT_EQ(real_pause_s(0), 0);
+  EXPECT_EQ(real_pause_s(0.5), 10);
+  EXPECT_EQ(real_pause_s(0.75), 33);
+  EXPECT_EQ(real_pause_s(1), 17'000);
+  Workload work;
+  work.load = load();
+  work.think = *think_named("real");
+  work.longest_pause = from_seconds(30);
+  double capped = 0, pauses = 0;
+  for (std::uint64_t n = 0; n < 300; ++n) {
+    const SessionPlan plan = session_of(work, 1, 0, n);
+    for (std::size_t i = 0; i + 1 < plan.turns.size(); ++i) {
+      ++pauses;
+      if (to_seconds(plan.turns[i].pause) == 30) ++capped;
+    }
+  }
+  EXPECT_NEAR(capped / pauses, 0.26, 0.05);
+}
+
+TEST(Workload, Names) {
+  EXPECT_EQ(workload_named("mix")->kind, WorkloadKind::mix);
+  EXPECT_EQ(workload_named("trace:a:b")->file, "a:b");
+  EXPECT_EQ(workload_named("trace:").error().what, "unknown workload 'trace:'; known are agent, mix, trace:FILE");
+}
+
+TEST(Workload, Scale) {
+  const AgentLoad half = scaled(load(), 0.5);
+  EXPECT_EQ(half.head, load().head / 2);
+  EXPECT_EQ(half.turns, load().turns);
+  EXPECT_GE(scaled(load(), 1e-9).output.low, 1);
+}
+
 }  // namespace
 }  // namespace wg::sim

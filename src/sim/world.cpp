@@ -150,6 +150,21 @@ void World::wake(TimePoint at, std::uint64_t tag) { state_->push(at, State::What
 void World::inject(const FaultOrder& order) { state_->inject(order); }
 void World::tell(const fleet::Event& event) { state_->tell(event); }
 
+void World::warm_up(EngineIndex engine, std::vector<BlockCache> caches) {
+  std::vector<ModelEngine::Rank>& ranks = state_->engines[engine].ranks();
+  for (std::size_t rank = 0; rank < ranks.size() && rank < caches.size(); ++rank)
+    ranks[rank].engine.put_cache(std::move(caches[rank]));
+}
+
+std::vector<BlockCache> World::take_caches(EngineIndex engine) {
+  std::vector<BlockCache> caches;
+  for (ModelEngine::Rank& rank : state_->engines[engine].ranks()) {
+    for (const RequestId request : rank.here) rank.engine.abort(request);
+    caches.push_back(rank.engine.take_cache());
+  }
+  return caches;
+}
+
 bool World::run_one() {
   if (state_->heap.size() == state_->probes_due) return false;
   const State::Due due = state_->heap.top();

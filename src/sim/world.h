@@ -57,6 +57,7 @@ struct Answer {
   Tokens prompt, cached, output;  // as the engine reports them; output: tokens that came
   bool measured = false;
   TimePoint arrived, ended;
+  std::optional<TimePoint> dispatched;  // the first attempt
   std::optional<TimePoint> first_content;
 };
 
@@ -84,6 +85,11 @@ class World {
   void wake(TimePoint at, std::uint64_t tag);
   void inject(const FaultOrder& order);  // what happens to an engine, from now on
   void tell(const fleet::Event& event);  // what an operator does: PolicyChanged, SessionReleased
+
+  // Caches that another world's engine left, one for each of its ranks, all of its size. Before anything runs.
+  void warm_up(EngineIndex engine, std::vector<BlockCache> caches);
+  // What an engine's ranks have in their caches, with nobody holding any of it. The world is not to be used after it.
+  std::vector<BlockCache> take_caches(EngineIndex engine);
 
   // Handles all that is due up to and including `until`; time is then `until`.
   void run_until(TimePoint until);

@@ -14,7 +14,7 @@ void World::State::begin_attempt(const fleet::Dispatch& dispatch) {
   open.answer.replica = dispatch.replica;
   open.answer.route = dispatch.route;
   open.answer.rule = last_rule;
-  ++open.answer.attempts;
+  if (++open.answer.attempts == 1) open.answer.dispatched = now;
   open.engine = row.engine;
   open.tokens = 0;
   open.refusal = 0;

@@ -186,5 +186,26 @@ TEST(ClosedLoop, StickyKeepsSessionsWhereTheirCacheIs) {
   EXPECT_EQ(off.failures + sticky.failures, 0);
 }
 
+TEST(ClosedLoop, AWarmCacheIsHitByTheSamePrompts) {
+  LoopRun run = reference(4, policy::PolicyName::sticky);
+  run.step = 40s;
+  LoopResult cold = follow_closed_loop(run);
+  ASSERT_EQ(cold.caches.size(), 4u);
+  EXPECT_EQ(cold.samples.size(), 40u);
+  EXPECT_EQ(cold.samples.back().kv_usage.size(), 4u);
+  const LoopRow warm = follow_closed_loop(run, std::move(cold.caches)).row;
+  EXPECT_GT(warm.prefix_hit_share, cold.row.prefix_hit_share + 0.05);
+}
+
+TEST(ClosedLoop, TheThresholdOfSticky) {
+  LoopRun run = reference(10, policy::PolicyName::sticky);
+  run.step = 60s;
+  run.work.emplace().load = run.preset.load;
+  run.work->think = *think_named("exp:3s");
+  EXPECT_EQ(run_closed_loop(run).stayed_share, 1.0);
+  run.spill_threshold = 1;
+  EXPECT_LT(run_closed_loop(run).stayed_share, 1.0);
+}
+
 }  // namespace
 }  // namespace wg::sim

@@ -1,0 +1,31 @@
+// What `warmgate simulate` was asked to do, checked: machine, load, policies, steps. Start-up only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "sim/closed_loop.h"
+
+namespace wg::app {
+
+struct SimulateWords {
+  std::string preset = "a4000-qwen3-4b-dp4", policies = "off,sticky", sessions = "4,8,16,24,32";
+  std::string step = "3m", warmup = "0s", think, workload = "agent", cap_think, spill_threshold = "auto", html;
+  double scale = 1;
+  std::uint32_t seeds = 1;
+  bool json = false, keep_cache = false;
+};
+
+struct SimulatePlan {
+  sim::LoopRun run;  // without policy, sessions and seed
+  std::string target;
+  std::vector<policy::PolicyName> policies;
+  std::vector<std::uint32_t> sessions;
+  std::vector<std::string> notes;  // what somebody who reads the figures must know
+};
+
+// The error is one line for people.
+Result<SimulatePlan> plan_of(const SimulateWords& words);
+
+}  // namespace wg::app
