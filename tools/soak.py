@@ -164,7 +164,7 @@ def main():
     soak.run(options.seconds)
     trends = soak.trends()
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "soak.svg").write_text(svg(trends, soak.marks, f"soak, {options.seconds / 60:.0f} minutes"))
+    (options.out / "soak.svg").write_text(svg(trends, [second for second, _ in soak.marks], f"soak, {options.seconds / 60:.0f} minutes; ticks: something was done to an engine"))
     report = {"seconds": options.seconds, "counts": dict(sorted(soak.counts.items())), "trends": [t.sentence() for t in trends]}
     (options.out / "soak.json").write_text(json.dumps(report, indent=1) + "\n")
     print(", ".join(f"{word}: {n}" for word, n in sorted(soak.counts.items())))

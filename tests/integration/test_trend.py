@@ -37,4 +37,4 @@ def test_shrinking_is_fine():
 def test_pictures():
     line = trend(0.02, noise=0).sparkline()
     assert len(line) == 60 and line[0] == "▁" and line[-1] == "█"
-    assert svg([trend(0)], [(5, "kill")], "x").count("<polyline") == 1
+    assert svg([trend(0)], [5.0, 7.5], "x").count("<polyline") == 1

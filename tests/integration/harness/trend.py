@@ -50,7 +50,7 @@ class Trend:
 
 
 def svg(trends, marks, title):
-    """One panel a trend, one above the other; marks: [(second, word)] as thin lines with what happened."""
+    """One panel a trend, one above the other; marks: seconds at which something was done to it, as ticks."""
     width, height, left, gap = 900, 180, 60, 40
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + left + 20}" height="{(height + gap) * len(trends) + gap}" '
            'font-family="sans-serif" font-size="12">', f'<rect width="100%" height="100%" fill="white"/><text x="{left}" y="20">{title}</text>']
@@ -62,10 +62,10 @@ def svg(trends, marks, title):
             return left + (second - trend.seconds[0]) / end * width, top + height - value / high * height
 
         out.append(f'<rect x="{left}" y="{top}" width="{width}" height="{height}" fill="none" stroke="#999"/>')
-        for second, word in marks:
-            x, _ = place(trend.seconds[0] + second, 0)
-            out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{top + height}" stroke="#ddd"><title>{word}</title></line>')
-        points = " ".join("%.1f,%.1f" % place(s, v) for s, v in zip(trend.seconds, trend.values))
+        ticks = "".join("M%.1f %dv8" % (place(trend.seconds[0] + second, 0)[0], top + height - 8) for second in marks)
+        out.append(f'<path d="{ticks}" stroke="#999"/>')
+        thin = max(1, len(trend.seconds) // 600)
+        points = " ".join("%.1f,%.1f" % place(s, v) for s, v in list(zip(trend.seconds, trend.values))[::thin])
         out.append(f'<polyline points="{points}" fill="none" stroke="#06c"/>')
         half, (begin_v, end_v) = trend.second_half(), trend.line()
         (x1, y1), (x2, y2) = place(half[0][0], begin_v), place(half[-1][0], end_v)
