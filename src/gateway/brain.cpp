@@ -117,7 +117,10 @@ void Brain::decide_late(bool all) {
 
 void Brain::answer(RequestId request, Decision decision) {
   const auto found = waiting_.find(request);
-  if (found == waiting_.end()) return WG_BUG("a decision on a request that nobody asked about");
+  if (found == waiting_.end()) {
+    if (withdrawn_.contains(request)) return;
+    return WG_BUG("a decision on a request that nobody asked about");
+  }
   Ask& ask = *found->second;
   waiting_.erase(found);
   ask.decision_ = std::move(decision);
@@ -129,7 +132,23 @@ void Brain::tell(fleet::Event event) {
   loop_.post([this, moved = std::move(event)] { step(moved); });
 }
 
+void Brain::withdraw(RequestId request) {
+  if (!loop_.is_current()) return loop_.post([this, request] { withdraw(request); });
+  // The fleet must know of it before it can hear of its end.
+  const auto late = std::find_if(late_.begin(), late_.end(), [&](const Late& l) { return l.ask->request_ == request; });
+  if (late != late_.end()) {
+    const Ask& ask = *late->ask;
+    late_.erase(late);
+    step(ask.event_);
+  }
+  if (!waiting_.contains(request)) return;
+  withdrawn_.insert(request);
+  answer(request, {fleet::Reject{request, 503, 0, "the client has left", false}, "withdrawn"});
+}
+
 void Brain::step(const fleet::Event& event) {
+  if (!withdrawn_.empty())
+    if (const auto* ended = std::get_if<fleet::Finished>(&event)) withdrawn_.erase(ended->request);
   const TimePoint now = fleet_now();
   const fleet::Commands commands = fleet_.step(event, now);
   if (recorder_) record(event, now, commands);

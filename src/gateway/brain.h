@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -50,6 +51,8 @@ class Brain {
   Ask ask(net::Loop& home, const fleet::Event& event, RequestId request);  // `event` must outlive the await
   // Any loop; nothing comes back.
   void tell(fleet::Event event);
+  // The client of a request that still waits for its decision has left: the wait is over, with a rejection. Any loop.
+  void withdraw(RequestId request);
 
   // What collect/ reports. On the brain's loop.
   void engine_found(EngineIndex engine, const std::string& model, const probe::EngineSample& sample,
@@ -103,6 +106,7 @@ class Brain {
   std::vector<PoolIndex> engine_pools_;
   std::vector<EngineInfo> engines_;
   std::unordered_map<RequestId, Ask*> waiting_;
+  std::unordered_set<RequestId> withdrawn_;  // until the fleet has heard of their end
   std::vector<Late> late_;
   net::Timer late_timer_;
   std::vector<std::uint32_t> engines_up_;  // by pool

@@ -38,16 +38,28 @@ net::Task<After> refuse_for_good(Exchange& x, Ticket& ticket, const fleet::Rejec
   co_return ended;
 }
 
+net::Task<Decision> decide(Exchange& x, const fleet::Event& event) {
+  Brain& brain = x.shared.brain;
+  x.undecided = true;
+  Decision decision = co_await brain.ask(x.context.loop, event, x.id);
+  x.undecided = false;
+  x.directory = brain.directory().get();
+  co_return decision;
+}
+
 // Decide, forward, try elsewhere, relay: from the arrival in the fleet to the end of the upstream exchange.
 net::Task<After> send(Exchange& x) {
   Brain& brain = x.shared.brain;
   const fleet::Event arrived = arrival(x);
-  Decision decision = co_await brain.ask(x.context.loop, arrived, x.id);
-  Ticket ticket(brain, x.id);
-  x.directory = brain.directory().get();
-  SignsOfLife signs(x);
   x.connection.stream.watch([&x] { x.leave(); });
+  Decision decision = co_await decide(x, arrived);
+  Ticket ticket(brain, x.id);
+  SignsOfLife signs(x);
   for (;;) {
+    if (x.client_gone) {
+      const After after = co_await end(x, ticket, fleet::Outcome::client_gone, After::close);
+      co_return after;
+    }
     x.record.rule = decision.rule;
     if (const auto* reject = std::get_if<fleet::Reject>(&decision.command)) {
       if (reject->pass_upstream_answer && x.upstream && x.upstream_answered) break;
@@ -72,12 +84,7 @@ net::Task<After> send(Exchange& x) {
     if (*attempt.failure != fleet::Failure::stale_connection)
       x.shared.metrics.count_retry(x.directory->pools[x.pool].name, policy::name_of(*attempt.failure));
     const fleet::Event event = fleet::AttemptFailed{x.id, *attempt.failure};
-    decision = co_await brain.ask(x.context.loop, event, x.id);
-    x.directory = brain.directory().get();
-    if (x.client_gone) {
-      const After after = co_await end(x, ticket, fleet::Outcome::client_gone, After::close);
-      co_return after;
-    }
+    decision = co_await decide(x, event);
   }
   const fleet::Outcome outcome = co_await relay(x);
   signs.hold();
@@ -156,7 +163,9 @@ Exchange::Exchange(Connection& its_connection, const http::RequestHead& its_head
 
 void Exchange::leave() {
   client_gone = true;
-  if (dialling)
+  if (undecided)
+    shared.brain.withdraw(id);
+  else if (dialling)
     dialling->cancel();
   else if (upstream && upstream->stream)
     upstream->stream.cancel();

@@ -55,6 +55,7 @@ struct Exchange {
   TimePoint dispatched{};
   net::Dial* dialling = nullptr;  // what a client that leaves must interrupt
   bool client_gone = false;
+  bool undecided = false;        // the brain has been asked and has not answered
   SignsOfLife* signs = nullptr;  // while the client may have to be kept company
 
   // relay

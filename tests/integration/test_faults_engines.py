@@ -209,7 +209,9 @@ def test_more_bytes_than_the_length_says(one, stream):
         engine.script(fixed(len(content), content + extra, kind, then=lambda exchange: None))
         answer = gateway.post(PATHS["chat"], stream_body() if stream else body("chat"))
         assert answer.status == 200 and answer.body == content
+        torn = engine.requests[-1].connection
         good_afterwards(gateway, engine)
+        assert torn not in {r.connection for r in engine.requests[-2:]}
 
 
 def test_late_bytes_on_an_idle_connection(one):
