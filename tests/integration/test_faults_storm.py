@@ -37,7 +37,8 @@ def test_ten_thousand_aborts_at_random(make_replica, make_gateway, threads):
     took = elapsed(lambda: aborts(gateway, 4, 2500, 100))
     gateway.wait_idle(10), gateway.wait_unconnected(10)
     for replica in replicas:
-        replica.get("/fault")
+        with replica.connect() as connection:
+            connection.exchange("DELETE", "/fault")
         wait_until(replica.is_idle, 10, "engine idle")
     before.assert_back(more_descriptors=6)
     assert gateway.metric("warmgate_requests_in_flight") == 0 and gateway.metric("warmgate_bugs_total") == 0
