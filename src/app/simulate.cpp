@@ -90,6 +90,15 @@ void add_simulate(CLI::App& app, int& status) {
       app.add_subcommand("simulate", "What policies would do for your machine and agents; needs no GPU");
   const auto words = std::make_shared<SimulateWords>();
   command->add_option("--preset", words->preset, "the machine, with -dpN for N replicas of it (a4000-qwen3-4b-dp4)");
+  command->add_option("--config", words->config, "the machine as parameters in YAML, instead of a preset");
+  command->add_option("--model-config", words->model_config,
+                      "config.json of a model (Hugging Face): KV per token and capacity are computed from it");
+  command->add_option("--card-memory", words->card_memory, "of one replica's card, with --model-config: 16GiB");
+  command->add_option("--card-bandwidth", words->card_bandwidth, "its memory's GB/s (as the preset's card)");
+  command->add_option("--card-tflops", words->card_tflops, "its dense TFLOPS (as the preset's card)");
+  command->add_option("--utilization", words->utilization, "vLLM's gpu_memory_utilization (0.9)");
+  command->add_option("--kv-dtype", words->kv_dtype, "auto (16 bits) or fp8");
+  command->add_option("--weights", words->weights, "size of the weights, if config.json does not tell it: 8.05GB");
   command->add_option("--policies", words->policies, std::string(policy::policy_names) + " (off,sticky)");
   command->add_option("--sessions", words->sessions, "clients at a time, one step for each number (4,8,16,24,32)");
   command->add_option("--step", words->step, "how long each is measured, in virtual time (3m)");
@@ -109,6 +118,7 @@ void add_simulate(CLI::App& app, int& status) {
       "examples:\n"
       "  warmgate simulate\n"
       "  warmgate simulate --sessions 8,16 --policies off,hash,sticky --seeds 5 --html report.html\n"
+      "  warmgate simulate --model-config config.json --card-memory 24GiB --card-bandwidth 1008 --card-tflops 165\n"
       "  warmgate simulate --workload mix --sessions 32 --step 10m --warmup 5m\n"
       "  warmgate simulate --workload trace:data/traces/claude-code-sessions.jsonl --scale 0.125 --cap-think 30s\n"
       "  warmgate simulate --preset rtx5090-27b-dp7 --sessions 16,26 --step 10m --json");

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "sim/machine_file.h"
+#include "sim/model_config.h"
 #include "sim/trace.h"
 
 namespace wg::app {
@@ -53,13 +55,72 @@ Result<Duration> time_of(const char* option, const std::string& text, bool may_b
   return time;
 }
 
-Result<std::shared_ptr<const sim::Trace>> trace_in(const std::string& file) {
+Result<std::string> content_of(const char* option, const std::string& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) return wrong("--workload: cannot read " + file);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  auto trace = sim::read_trace(text);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in.good() && !in.eof()) return wrong(std::string(option) + ": cannot read " + file);
+  return text;
+}
+
+Result<std::shared_ptr<const sim::Trace>> trace_in(const std::string& file) {
+  const auto text = content_of("--workload", file);
+  if (!text) return tl::unexpected(text.error());
+  auto trace = sim::read_trace(*text);
   if (!trace) return wrong("--workload: " + file + ": " + trace.error().what);
   return std::make_shared<const sim::Trace>(std::move(*trace));
+}
+
+Result<void> read_machine(SimulatePlan& plan, const std::string& file) {
+  const auto text = content_of("--config", file);
+  if (!text) return tl::unexpected(text.error());
+  auto machine = sim::read_machine(*text);
+  if (!machine) return wrong("--config: " + file + ": " + machine.error().what);
+  plan.run.preset = std::move(machine->preset);
+  plan.run.ranks = machine->replicas;
+  plan.target = plan.run.preset.name + "-dp" + std::to_string(plan.run.ranks);
+  return {};
+}
+
+// Capacity and speeds from a Hugging Face config and a card, in place of the preset's.
+Result<void> read_model(SimulatePlan& plan, const SimulateWords& words) {
+  if (words.model_config.empty() != words.card_memory.empty())
+    return wrong("--model-config and --card-memory go together: the capacity follows from both");
+  if (words.model_config.empty()) return {};
+  const auto text = content_of("--model-config", words.model_config);
+  if (!text) return tl::unexpected(text.error());
+  const auto shape = sim::read_model_config(*text);
+  if (!shape) return wrong("--model-config: " + words.model_config + ": " + shape.error().what);
+  sim::CardUse card;
+  const auto memory = sim::size_named(words.card_memory);
+  if (!memory) return wrong("--card-memory: " + memory.error().what);
+  card.memory_bytes = *memory;
+  if (!words.weights.empty()) {
+    const auto weights = sim::size_named(words.weights);
+    if (!weights) return wrong("--weights: " + weights.error().what);
+    card.weight_bytes = *weights;
+  }
+  if (words.kv_dtype != "auto" && words.kv_dtype != "fp8") return wrong("--kv-dtype must be auto or fp8");
+  if (!(words.utilization > 0) || words.utilization > 1) return wrong("--utilization must be above 0 and at most 1");
+  if (!(words.card_bandwidth >= 0) || !(words.card_tflops >= 0))
+    return wrong("--card-bandwidth and --card-tflops must not be negative");
+  card.kv_value_bytes = words.kv_dtype == "fp8" ? 1 : 2;
+  card.utilization = words.utilization;
+  card.bandwidth = words.card_bandwidth * 1e9;
+  card.flops = words.card_tflops * 1e12;
+  auto preset = sim::with_model(plan.run.preset, *shape, card);
+  if (!preset) return wrong("--model-config: " + words.model_config + ": " + preset.error().what);
+  plan.run.preset = std::move(*preset);
+  plan.target = plan.run.preset.model + "-dp" + std::to_string(plan.run.ranks);
+  char note[240];
+  std::snprintf(
+      note, sizeof note,
+      "%s on %s: %.0f bytes of KV a token, %lld tokens of KV a replica, weights of %.2f GB, a step of %.0f ms, "
+      "prefill %.0f tokens/s",
+      plan.run.preset.model.c_str(), words.card_memory.c_str(), plan.run.preset.engine.cost.kv_bytes_per_token,
+      static_cast<long long>(plan.run.preset.engine.kv_tokens.count), plan.run.preset.card.weight_bytes / 1e9,
+      1000 * plan.run.preset.engine.cost.base_s, plan.run.preset.engine.cost.prefill_tokens_per_s);
+  plan.notes.emplace_back(note);
+  return {};
 }
 
 Result<sim::Workload> work_of(const SimulateWords& words, SimulatePlan& plan) {
@@ -114,7 +175,11 @@ Result<void> check_fit(const SimulatePlan& plan) {
 
 Result<SimulatePlan> plan_of(const SimulateWords& words) {
   SimulatePlan plan;
-  if (const auto read = read_preset(plan, words.preset); !read) return tl::unexpected(read.error());
+  if (!words.preset.empty() && !words.config.empty()) return wrong("--preset and --config: give one of them");
+  const auto read = words.config.empty() ? read_preset(plan, words.preset.empty() ? "a4000-qwen3-4b-dp4" : words.preset)
+                                         : read_machine(plan, words.config);
+  if (!read) return tl::unexpected(read.error());
+  if (const auto model = read_model(plan, words); !model) return tl::unexpected(model.error());
   for (const std::string& name : list_of(words.policies)) {
     const auto policy = policy::policy_named(name);
     if (!policy)

@@ -101,7 +101,10 @@ std::string charts(const ReportPage& page, const Figures& figures) {
   hits.high = 100;
   LineChart busy = figures.chart("replicas_busy", "Replicas with something to do, on average",
                                  page.replicas.empty() ? "" : "of " + std::to_string(page.replicas.size()));
-  if (!page.replicas.empty()) busy.high = static_cast<double>(page.replicas.size());
+  if (!page.replicas.empty()) {
+    busy.high = static_cast<double>(page.replicas.size());
+    busy.tick = std::ceil(busy.high / 8);
+  }
   std::string out = "<ul class=\"keys\">";
   for (std::size_t arm = 0; arm < figures.arms().size(); ++arm)
     out += "<li>" + svg_key(arm) + escaped(figures.arms()[arm]) + "</li>";

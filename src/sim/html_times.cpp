@@ -10,7 +10,7 @@ namespace wg::sim {
 
 namespace {
 
-constexpr std::size_t most_points = 160, table_rows = 12;
+constexpr std::size_t most_points = 90, table_rows = 12;
 
 // Neighbours put together until there are at most `most`: tokens become a rate per second, the rest a mean.
 struct Times {

@@ -47,6 +47,7 @@ Preset rtx5090_27b() {
                         .prefill_kv_share = 0.25,
                         .prefill_tokens_per_s = 2'500,
                         .prefill_hidden_s = 0.0112};  // 0.8 of the base, as fitted for the other machine
+  preset.card = {1'792e9, 210e12, 17e9, 27e9};
   preset.network_s = 0.05;
   preset.load = {.head = 15'000,
                  .first = {40'000, 44'000},

@@ -31,10 +31,17 @@ struct AgentLoad {
   double stagger_s = 0;  // between the starts of the first sessions
 };
 
+// What the step cost was found on; another model or card is reckoned in proportion to it.
+struct CardOfPreset {
+  double bandwidth = 448e9, flops = 76.7e12;  // per second; dense, in the precision of the weights
+  double weight_bytes = 8.05e9, active_parameters = 4.02e9;
+};
+
 struct Preset {
   std::string name;
   std::string model;  // as /v1/models would call it
   EngineSettings engine;
+  CardOfPreset card;
   double network_s = 0;  // added to each time to first byte
   BalancerKind balancer = BalancerKind::random;
   AgentLoad load;

@@ -25,6 +25,7 @@ struct LineChart {
   int decimals = 2;
   bool logarithmic = false;  // only values above 0 are drawn then
   double low = 0, high = 0;  // the axis; high 0: as the values need
+  double tick = 0;           // between lines of a linear axis; 0: a round part of it
   std::vector<std::string> steps;
   std::vector<LineSeries> series;
 };

@@ -81,7 +81,7 @@ class Axis {
     } else {
       low_ = chart.low;
       high_ = chart.high > 0 ? chart.high : round_up(std::max(most, 1e-9));
-      const double step = (high_ - low_) / (std::fmod(high_ * 1.0000001, 1.5) < 1e-3 ? 3 : 4);
+      const double step = chart.tick > 0 ? chart.tick : round_part(high_);
       for (int i = 0; low_ + i * step <= high_ * 1.0001; ++i) add_tick(low_ + i * step);
     }
   }
@@ -95,7 +95,16 @@ class Axis {
 
  private:
   void add_tick(double value) {
-    if (value > low_ * 0.999 && value < high_ * 1.001) ticks_.push_back(value);
+    if (value >= low_ * 0.999 && value < high_ * 1.001) ticks_.push_back(value);
+  }
+  // 1.5, 3 and 6 go in thirds, 2.5 and 5 in fifths, the rest in quarters.
+  static double round_part(double high) {
+    const double lead = high / std::pow(10, std::floor(std::log10(high) + 1e-9));
+    for (const double third : {1.5, 3.0, 6.0})
+      if (std::abs(lead - third) < 1e-6) return high / 3;
+    for (const double fifth : {1.25, 2.5, 5.0})
+      if (std::abs(lead - fifth) < 1e-6) return high / 5;
+    return high / 4;
   }
   static double round_down(double value) {
     const double decade = std::pow(10, std::floor(std::log10(value)));
@@ -206,7 +215,7 @@ std::string svg_key(std::size_t look) {
 
 double round_up(double value) {
   const double decade = std::pow(10, std::floor(std::log10(value)));
-  for (const double part : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0})
+  for (const double part : {1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0})
     if (value <= decade * part * 1.0001) return decade * part;
   return decade * 10;
 }
