@@ -141,7 +141,7 @@ void Follower::row() {
   LoopRow& row = load_.as_it_was;
   std::vector<double> ttfb, waits, times;
   double prompt = 0, cached = 0, output = 0, later = 0, stayed = 0;
-  bool cached_told = false;
+  bool cached_told = false, left_to_engine = false;
   std::set<ReplicaIndex> without_rank;  // where it is left to the engine
   for (const auto& replica : fleet_.replicas(now_))
     if (!replica.rank) without_rank.insert(replica.index);
@@ -158,6 +158,7 @@ void Follower::row() {
       if (turn.measured)
         prompt += static_cast<double>(turn.prompt.count), cached += static_cast<double>(turn.cached.count);
       output += static_cast<double>(turn.output.count);
+      left_to_engine = left_to_engine || without_rank.contains(turn.replica);
       if (before && !without_rank.contains(turn.replica)) ++later, stayed += turn.replica == before->replica ? 1 : 0;
       before = &turn;
     }
@@ -169,7 +170,7 @@ void Follower::row() {
   for (const double t : ttfb) row.ttfb_mean_s += t / static_cast<double>(ttfb.size());
   row.ttfb_p50_s = quantile(ttfb, 0.5);
   row.ttfb_p95_s = quantile(ttfb, 0.95);
-  row.replicas_busy = busy_seconds_ / seconds;
+  row.replicas_busy = left_to_engine ? unknown : busy_seconds_ / seconds;
   row.prefix_hit_share = cached_told && prompt > 0 ? cached / prompt : unknown;
   row.stayed_share = later > 0 ? stayed / later : unknown;
   row.session_time_p50_s = quantile(times, 0.5);
