@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <fstream>
 #include <iostream>
 
 #include "app/bench_options.h"
@@ -50,6 +51,13 @@ int status_of(const bench::BenchResult& result) {
   return 1;
 }
 
+bool write_page(const std::string& file, const std::string& page) {
+  std::ofstream out(file, std::ios::binary);
+  out << page << std::flush;
+  if (!out) std::cerr << "warmgate bench: cannot write " << file << '\n';
+  return static_cast<bool>(out);
+}
+
 int bench_command(const BenchWords& words) try {
   const auto plan = bench_plan(words);
   if (!plan) {
@@ -58,9 +66,11 @@ int bench_command(const BenchWords& words) try {
   }
   raise_descriptor_limit();
   const bench::BenchResult result = run(*plan);
-  const bool anything = result.error.empty() || !result.rows.empty();
+  const bool anything = result.error.empty() || !result.runs.empty();
   if (anything) std::cout << (words.json ? bench::json_of(result, *plan) : bench::text_of(result, *plan)) << std::flush;
-  return status_of(result);
+  const bool written = words.html.empty() || !anything || write_page(words.html, bench::html_of(result, *plan));
+  const int status = status_of(result);
+  return written || status != 0 ? status : 1;
 } catch (const std::exception& error) {
   std::cerr << "warmgate bench: " << error.what() << '\n';
   return 1;
@@ -81,12 +91,15 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option("--step", words->step, "how long each is measured (3m)");
   command->add_option("--warmup", words->warmup, "what comes before, and is not counted (30s)");
   command->add_option("--seeds", words->seeds, "runs with other dice; shown are means (1)")->check(CLI::Range(1, 1000));
-  command->add_option("--think", words->think, "pause between turns: none, or exp:8s (the workload's)");
-  command->add_option("--workload", words->workload, "what they do (agent)");
+  command->add_option("--think", words->think, "pause between turns: none, exp:8s, or real (the workload's)");
+  command->add_option("--workload", words->workload, "agent (default), mix of agents and humans, or trace:FILE");
   command->add_option("--preset", words->preset, "... of the agents of that machine (a4000-qwen3-4b)");
   command->add_option("--scale", words->scale, "prompts and answers so many times as long (1)")
       ->check(CLI::Range(0.001, 100.0));
-  command->add_option("--cap-think", words->cap_think, "no pause of a trace is longer");
+  command->add_option("--cap-think", words->cap_think, "no pause between turns is longer");
+  command
+      ->add_option("--context", words->context, "longest prompt and answer of a trace's turn, in tokens (the preset's)")
+      ->check(CLI::Range(1, 100'000'000));
   command->add_option("--dialect", words->dialect, "openai (chat completions, default) or anthropic (messages)");
   command->add_option("--model", words->model, "the model's name (the first of /v1/models)");
   command->add_option("--api-key-env", words->api_key_env, "environment variable with the key to send");

@@ -1,9 +1,9 @@
 #include "app/bench_options.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
+#include "app/workload_words.h"
 #include "config/config.h"
 #include "policy/load.h"
 
@@ -32,16 +32,6 @@ Result<Named> named_url(const char* option, const std::string& text) {
   if (named.url.base_path.ends_with("/v1"))
     return fail(Fault::client, std::string(option) + " " + text + ": give the URL without /v1");
   return named;
-}
-
-std::vector<std::string> list_of(const std::string& text) {
-  std::vector<std::string> list(1);
-  for (const char c : text)
-    if (c == ',')
-      list.emplace_back();
-    else
-      list.back() += c;
-  return list;
 }
 
 Result<std::string> key_of(const std::string& variable) {
@@ -139,35 +129,22 @@ Result<void> read_sessions(BenchPlan& plan, const BenchWords& words) {
 }
 
 Result<void> read_times(BenchPlan& plan, const BenchWords& words) {
-  const auto step = sim::duration_named(words.step), warmup = sim::duration_named(words.warmup);
-  if (!step) return fail(Fault::client, "--step: " + step.error().what);
-  if (!warmup) return fail(Fault::client, "--warmup: " + warmup.error().what);
-  if (step->count() == 0) return fail(Fault::client, "--step must be longer than nothing");
+  const auto step = time_of("--step", words.step, false), warmup = time_of("--warmup", words.warmup, true);
+  if (!step) return tl::unexpected(step.error());
+  if (!warmup) return tl::unexpected(warmup.error());
   plan.step = *step, plan.warmup = *warmup;
   return {};
-}
-
-sim::TokenRange scaled(const sim::TokenRange& range, double by) {
-  const auto one = [by](std::int64_t tokens) {
-    return std::max<std::int64_t>(1, std::llround(static_cast<double>(tokens) * by));
-  };
-  return {one(range.low), one(range.high)};
 }
 
 Result<void> read_workload(BenchPlan& plan, const BenchWords& words) {
   const auto preset = sim::preset_named(words.preset);
   if (!preset) return fail(Fault::client, "--preset: " + preset.error().what);
-  if (words.workload != "agent")
-    return fail(Fault::client, "--workload: there is no workload '" + words.workload + "'; known are agent");
-  plan.work = preset->load;
-  plan.work.head = std::llround(static_cast<double>(plan.work.head) * words.scale);
-  plan.work.first = scaled(plan.work.first, words.scale);
-  plan.work.added = scaled(plan.work.added, words.scale);
-  plan.work.output = scaled(plan.work.output, words.scale);
-  if (words.think.empty()) return {};
-  const auto think = sim::think_named(words.think);
-  if (!think) return fail(Fault::client, "--think: " + think.error().what);
-  plan.think = *think;
+  const Tokens limit = words.context > 0 ? Tokens{words.context} : preset->engine.model_len();
+  auto work = workload_of({words.workload, words.think, words.cap_think, words.scale}, preset->load, limit, plan.notes);
+  if (!work) return tl::unexpected(work.error());
+  plan.work = std::move(*work);
+  plan.work_words = words.workload + (words.think.empty() ? "" : ", think " + words.think) +
+                    (words.cap_think.empty() ? "" : ", pauses of at most " + words.cap_think);
   return {};
 }
 

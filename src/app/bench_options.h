@@ -15,6 +15,7 @@ struct BenchWords {
   std::string compare, sessions = "8", step = "3m", warmup = "30s", think, workload = "agent", cap_think;
   std::string preset = "a4000-qwen3-4b", dialect = "openai", model, api_key_env, session_header, html;
   std::uint32_t seeds = 1;
+  std::int64_t context = 0;
   double time_scale = 1, scale = 1;
   bool reset_prefix_cache = false, ignore_eos = false, json = false;
 };

@@ -139,7 +139,7 @@ void Demo::begin_run() {
   plan.target.host = options_.listen.host;
   plan.target.port = gateway_.port();
   plan.target.model = options_.preset.model;
-  plan.work = options_.preset.load;
+  plan.work.load = options_.preset.load;
   plan.sessions = options_.sessions;
   plan.length = options_.length / static_cast<int>(options_.policies.size());
   plan.time_scale = options_.speed;

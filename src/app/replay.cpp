@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/commands.h"
+#include "app/workload_words.h"
 #include "fleet/recording.h"
 #include "sim/loop_report.h"
 #include "sim/replayed_load.h"
@@ -101,16 +102,6 @@ int same_policy(const fleet::Recording& recording, const Given& given) {
 }
 
 // ---- other policies ----
-
-std::vector<std::string> list_of(const std::string& text) {
-  std::vector<std::string> list(1);
-  for (const char c : text)
-    if (c == ',')
-      list.emplace_back();
-    else
-      list.back() += c;
-  return list;
-}
 
 int predict(const fleet::Recording& recording, const Given& given, const sim::Preset& preset) {
   const sim::RecordedLoad load = sim::load_of(recording);

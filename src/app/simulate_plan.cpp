@@ -6,22 +6,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "app/workload_words.h"
 #include "sim/machine_file.h"
 #include "sim/model_config.h"
-#include "sim/trace.h"
 
 namespace wg::app {
 namespace {
-
-std::vector<std::string> list_of(const std::string& text) {
-  std::vector<std::string> list(1);
-  for (const char c : text)
-    if (c == ',')
-      list.emplace_back();
-    else
-      list.back() += c;
-  return list;
-}
 
 tl::unexpected<Error> wrong(std::string what) { return fail(Fault::client, std::move(what)); }
 
@@ -48,26 +38,11 @@ Result<void> read_preset(SimulatePlan& plan, const std::string& text) {
   return {};
 }
 
-Result<Duration> time_of(const char* option, const std::string& text, bool may_be_zero) {
-  auto time = sim::duration_named(text);
-  if (!time) return wrong(std::string(option) + ": " + time.error().what);
-  if (!may_be_zero && time->count() == 0) return wrong(std::string(option) + " must be longer than nothing");
-  return time;
-}
-
 Result<std::string> content_of(const char* option, const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in.good() && !in.eof()) return wrong(std::string(option) + ": cannot read " + file);
   return text;
-}
-
-Result<std::shared_ptr<const sim::Trace>> trace_in(const std::string& file) {
-  const auto text = content_of("--workload", file);
-  if (!text) return tl::unexpected(text.error());
-  auto trace = sim::read_trace(*text);
-  if (!trace) return wrong("--workload: " + file + ": " + trace.error().what);
-  return std::make_shared<const sim::Trace>(std::move(*trace));
 }
 
 Result<void> read_machine(SimulatePlan& plan, const std::string& file) {
@@ -123,41 +98,6 @@ Result<void> read_model(SimulatePlan& plan, const SimulateWords& words) {
   return {};
 }
 
-Result<sim::Workload> work_of(const SimulateWords& words, SimulatePlan& plan) {
-  sim::Workload work;
-  const auto name = sim::workload_named(words.workload);
-  if (!name) return wrong("--workload: " + name.error().what);
-  if (!(words.scale > 0) || words.scale > 100) return wrong("--scale must be above 0 and at most 100");
-  work.kind = name->kind;
-  work.load = sim::scaled(plan.run.preset.load, words.scale);
-  work.scale = words.scale;
-  work.limit = plan.run.preset.engine.model_len();
-  if (!words.think.empty()) {
-    const auto think = sim::think_named(words.think);
-    if (!think) return wrong("--think: " + think.error().what);
-    if (work.kind == sim::WorkloadKind::mix) return wrong("--think: the workload mix has its own pauses");
-    work.think = *think;
-  }
-  if (!words.cap_think.empty()) {
-    const auto cap = time_of("--cap-think", words.cap_think, false);
-    if (!cap) return tl::unexpected(cap.error());
-    work.longest_pause = *cap;
-  }
-  if (work.kind != sim::WorkloadKind::trace) return work;
-  auto trace = trace_in(name->file);
-  if (!trace) return tl::unexpected(trace.error());
-  work.trace = std::move(*trace);
-  if (const double cut = sim::share_cut(work); cut > 0.001) {
-    char text[200];
-    std::snprintf(text, sizeof text,
-                  "%.1f %% of the trace's turns are longer than the engine's context of %lld tokens and are cut to it; "
-                  "--scale makes them shorter",
-                  100 * cut, static_cast<long long>(work.limit.count));
-    plan.notes.emplace_back(text);
-  }
-  return work;
-}
-
 // The longest turn must fit into one replica, or every session would end in an error.
 Result<void> check_fit(const SimulatePlan& plan) {
   const sim::Workload& work = *plan.run.work;
@@ -202,7 +142,8 @@ Result<SimulatePlan> plan_of(const SimulateWords& words) {
       return wrong("--spill-threshold: '" + words.spill_threshold + "' must be auto or a number from 1");
     plan.run.spill_threshold = threshold;
   }
-  auto work = work_of(words, plan);
+  auto work = workload_of({words.workload, words.think, words.cap_think, words.scale}, plan.run.preset.load,
+                          plan.run.preset.engine.model_len(), plan.notes);
   if (!work) return tl::unexpected(work.error());
   plan.run.work = std::move(*work);
   if (const auto fits = check_fit(plan); !fits) return tl::unexpected(fits.error());

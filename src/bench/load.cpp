@@ -19,7 +19,6 @@ struct Load::Slot {
 Load::Load(net::Loop& loop, LoadPlan plan, std::function<void()> finished, std::function<void()> measuring)
     : loop_(loop),
       plan_(std::move(plan)),
-      head_(made_up_text(mix(plan_.text, 0), bytes_of(plan_.target, plan_.work.head))),
       finished_(std::move(finished)),
       measuring_(std::move(measuring)),
       end_(loop, [this] { stop(); }),
@@ -40,17 +39,26 @@ void Load::start() {
 }
 
 net::Task<void> Load::run(Slot& slot, std::uint32_t number) {
-  const Duration first = from_seconds(to_seconds(sim::first_start(plan_.work, number)) / plan_.time_scale);
+  const Duration first = from_seconds(to_seconds(sim::first_start(plan_.work.load, number)) / plan_.time_scale);
   co_await slot.nap.sleep(first);
   for (std::uint64_t n = 0; !stopping_; ++n) {
-    Session session(loop_, plan_.target, sim::agent_session(plan_.work, plan_.think, plan_.seed, number, n), head_,
-                    plan_.text, plan_.time_scale);
+    sim::SessionPlan session_plan = sim::session_of(plan_.work, plan_.seed, number, n);
+    const std::string head = head_of(session_plan);
+    Session session(loop_, plan_.target, std::move(session_plan), head, plan_.text, plan_.time_scale);
     const bool good = co_await session.run(slot.caller, slot.nap, measured_);
     slot.caller.hang_up();
     const Duration pause = good ? Duration::zero() : pause_after_failure;
     co_await slot.nap.sleep(pause);
   }
   slot_ended();
+}
+
+// Sessions with the same head_text share their heads, as far as the shorter one goes.
+std::string Load::head_of(const sim::SessionPlan& session) {
+  const std::size_t bytes = bytes_of(plan_.target, session.head);
+  std::string& head = heads_[session.head_text];
+  if (head.size() < bytes) head = made_up_text(mix(plan_.text, session.head_text), bytes);
+  return head.substr(0, bytes);
 }
 
 void Load::stop() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +16,7 @@ namespace wg::bench {
 
 struct LoadPlan {
   Target target;
-  sim::AgentLoad work;
-  sim::Think think{};
+  sim::Workload work;
   std::uint32_t sessions = 1;
   Duration warmup{};       // real time that comes first and is not measured
   Duration length{};       // real time behind it; zero: until stop()
@@ -49,7 +49,9 @@ class Load {
 
   net::Loop& loop_;
   LoadPlan plan_;
-  std::string head_;
+  std::string head_of(const sim::SessionPlan& session);
+
+  std::map<std::uint64_t, std::string> heads_;  // by the plan's head_text; each as long as the longest asked for
   std::function<void()> finished_, measuring_;
   std::vector<std::unique_ptr<Slot>> slots_;
   net::Timer end_, warm_;

@@ -57,7 +57,7 @@ class LoadTest : public testing::Test {
                     [](std::string_view) {});
     plan_.target.host = "127.0.0.1";
     plan_.target.port = listener_.port();
-    plan_.work = {.head = 10, .first = {10, 20}, .added = {5, 5}, .output = {1, 1}, .turns = 3};
+    plan_.work.load = {.head = 10, .first = {10, 20}, .added = {5, 5}, .output = {1, 1}, .turns = 3};
     plan_.sessions = 2;
   }
 

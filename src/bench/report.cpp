@@ -11,6 +11,9 @@ using json = nlohmann::ordered_json;
 
 constexpr double busy_generator = 0.7;  // above this share of a core its own delays may show in the figures
 
+constexpr const char* fairness =
+    "every arm had prompts of its own, sizes and pauses alike; arms took turns in being first";
+
 template <class... Values>
 std::string text(const char* format, Values... values) {
   char line[512];
@@ -26,7 +29,7 @@ std::string words_of(const TargetFacts& facts) {
     line += text("; counters of %zu engine(s), %u rank(s)", facts.engines, facts.ranks);
   else
     line += "; no engine's counters can be read";
-  return line + '\n';
+  return line;
 }
 
 std::string hits_words(const std::string& from) {
@@ -37,11 +40,11 @@ std::string hits_words(const std::string& from) {
 std::string sources_of(const TargetFacts& facts) {
   return facts.name + ": prefix hits from " + hits_words(facts.hits_from) + "; busy replicas and preemptions from " +
          (facts.engines > 0 ? "the engines' counters" : "nobody") + "; stayed from " +
-         (facts.stayed_from == "answers" ? "the answers' headers" : "nobody") + "\n";
+         (facts.stayed_from == "answers" ? "the answers' headers" : "nobody");
 }
 
 std::string failures_of(const BenchResult& result) {
-  if (result.failed == 0) return "no turn failed\n";
+  if (result.failed == 0) return "no turn failed";
   std::string line = text("%llu of %llu turns failed (%.1f %%): ", static_cast<unsigned long long>(result.failed),
                           static_cast<unsigned long long>(result.asked), failed_share(result) * 100);
   bool first = true;
@@ -49,10 +52,44 @@ std::string failures_of(const BenchResult& result) {
     line += (first ? "" : ", ") + std::to_string(count) + " x " + kind;
     first = false;
   }
-  return line + "; the last: " + result.last_failure + "\n";
+  return line + "; the last: " + result.last_failure;
+}
+
+std::string generator_of(const BenchResult& result) {
+  return text("the load generator used %.0f %% of a core%s", result.processor_share * 100,
+              result.processor_share > busy_generator ? ": too much to trust the times" : "");
+}
+
+std::vector<sim::LoopRows> rows_of(const BenchResult& result) {
+  std::vector<sim::LoopRows> rows;
+  for (const sim::ReportRun& run : result.runs) rows.push_back(run.rows);
+  return rows;
 }
 
 }  // namespace
+
+std::string html_of(const BenchResult& result, const BenchPlan& plan) {
+  sim::ReportPage page;
+  page.title = "Measured";
+  for (const TargetFacts& facts : result.targets) {
+    page.title += (&facts == &result.targets.front() ? ": " : ", ") + facts.name;
+    page.facts.emplace_back(facts.name, words_of(facts));
+  }
+  page.subtitle = "warmgate bench: " + plan.work_words + " in a closed loop over HTTP";
+  page.facts.emplace_back("Each step", text("%g s behind a warm-up of %g s, %u run(s)", to_seconds(plan.step),
+                                            to_seconds(plan.warmup), plan.seeds));
+  for (const TargetFacts& facts : result.targets) page.notes.push_back(sources_of(facts));
+  page.notes.emplace_back(fairness);
+  page.notes.push_back(failures_of(result));
+  page.notes.push_back(generator_of(result));
+  if (plan.time_scale != 1)
+    page.notes.push_back(text("times are the targets', %g times faster than ours", plan.time_scale));
+  if (result.interrupted) page.notes.emplace_back("interrupted: rows hold what was measured by then");
+  page.notes.insert(page.notes.end(), plan.notes.begin(), plan.notes.end());
+  page.runs = result.runs;
+  page.replicas = result.replicas;
+  return sim::html_of(page);
+}
 
 double failed_share(const BenchResult& result) {
   return result.asked == 0 ? 0 : static_cast<double>(result.failed) / static_cast<double>(result.asked);
@@ -60,23 +97,23 @@ double failed_share(const BenchResult& result) {
 
 std::string text_of(const BenchResult& result, const BenchPlan& plan) {
   std::string out;
-  for (const TargetFacts& facts : result.targets) out += words_of(facts);
+  for (const TargetFacts& facts : result.targets) out += words_of(facts) + "\n";
   out += '\n';
-  if (!result.rows.empty()) out += sim::table_of(result.rows) + '\n';
+  if (!result.runs.empty()) out += sim::table_of(rows_of(result)) + '\n';
   out += "times and tokens as the client saw them, to the first content";
   if (plan.time_scale != 1) out += text(", in the targets' time, %g times faster than ours", plan.time_scale);
   out += "\n";
-  for (const TargetFacts& facts : result.targets) out += sources_of(facts);
-  out += "every arm had prompts of its own, sizes and pauses alike; arms took turns in being first\n";
-  out += failures_of(result);
-  out += text("the load generator used %.0f %% of a core%s\n", result.processor_share * 100,
-              result.processor_share > busy_generator ? ": too much to trust the times" : "");
+  for (const TargetFacts& facts : result.targets) out += sources_of(facts) + "\n";
+  out += std::string(fairness) + "\n";
+  for (const std::string& note : plan.notes) out += note + "\n";
+  out += failures_of(result) + "\n";
+  out += generator_of(result) + "\n";
   if (result.interrupted) out += "interrupted: rows hold what was measured by then\n";
   return out;
 }
 
 std::string json_of(const BenchResult& result, const BenchPlan& plan) {
-  json page = json::parse(sim::json_of(result.rows));
+  json page = json::parse(sim::json_of(rows_of(result)));
   page["interrupted"] = result.interrupted;
   page["time_scale"] = plan.time_scale;
   page["targets"] = json::array();

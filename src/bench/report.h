@@ -14,5 +14,6 @@ double failed_share(const BenchResult& result);  // 0 without turns
 
 std::string text_of(const BenchResult& result, const BenchPlan& plan);
 std::string json_of(const BenchResult& result, const BenchPlan& plan);
+std::string html_of(const BenchResult& result, const BenchPlan& plan);  // one page, as simulate's
 
 }  // namespace wg::bench

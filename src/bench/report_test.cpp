@@ -24,7 +24,7 @@ BenchResult one_row() {
   row.ttfb_p50_s = 1.25;
   row.turns = 40;
   row.prefix_hit_share = std::numeric_limits<double>::quiet_NaN();
-  result.rows.push_back({"ours", "sticky", 8, {row}});
+  result.runs.push_back({{"ours", "sticky", 8, {row}}, {}});
   result.asked = 40;
   return result;
 }
@@ -58,6 +58,13 @@ TEST(Report, json_has_rows_as_simulate_has_them_and_more) {
   EXPECT_EQ(page["targets"][0]["bytes_per_token"], 3.5);
   EXPECT_EQ(page["interrupted"], true);
   EXPECT_EQ(page["failed_share"], 0.0);
+}
+
+TEST(Report, a_page_of_its_own) {
+  const std::string page = html_of(one_row(), {});
+  EXPECT_THAT(page, HasSubstr("Measured: ours"));
+  EXPECT_THAT(page, HasSubstr("3.50 bytes a token"));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
 }
 
 TEST(Report, nothing_measured_is_no_crash) {

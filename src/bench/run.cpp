@@ -78,7 +78,7 @@ net::Task<void> Bench::run() {
   const auto done = co_await run_all();
   if (!done && !result_.interrupted) result_.error = done.error().what;
   co_await restore_policies();
-  std::erase_if(result_.rows, [](const sim::LoopRows& rows) { return rows.seeds.empty(); });
+  std::erase_if(result_.runs, [](const sim::ReportRun& run) { return run.rows.seeds.empty(); });
   progress_.end();
   loop_.post([finished = finished_] { finished(); });
 }
@@ -172,7 +172,7 @@ void Bench::make_arms() {
   }
   for (const Arm& arm : arms_)
     for (const std::uint32_t sessions : plan_.sessions) {
-      sim::LoopRows& rows = result_.rows.emplace_back();
+      sim::LoopRows& rows = result_.runs.emplace_back().rows;
       rows.target = opens_[arm.target]->target.name;
       rows.policy = arm.shown_as;
       rows.sessions = sessions;
@@ -194,7 +194,6 @@ LoadPlan Bench::load_plan(const Arm& arm, const Cell& cell) const {
   LoadPlan plan;
   plan.target = opens_[arm.target]->target;
   plan.work = plan_.work;
-  plan.think = plan_.think;
   plan.sessions = plan_.sessions[cell.step];
   plan.warmup = real(plan_.warmup);
   plan.length = real(plan_.step);
@@ -232,9 +231,9 @@ net::Task<Result<void>> Bench::run_cell(Cell cell, std::size_t number, std::size
   const auto prepared = co_await prepare(arm, open);
   if (!prepared || result_.interrupted) co_return prepared;
 
-  EngineLook before = co_await open.watch->look();
-  bool from_the_beginning = plan_.warmup <= Duration::zero();
-  std::vector<std::uint32_t> busy;
+  std::vector<EngineLook> looks;  // from the beginning of the measuring on
+  EngineLook look = co_await open.watch->look();
+  if (plan_.warmup <= Duration::zero()) looks.push_back(std::move(look));
   load_over_ = false;
   load_began_ = loop_.now();
   load_ = std::make_unique<Load>(
@@ -249,29 +248,29 @@ net::Task<Result<void>> Bench::run_cell(Cell cell, std::size_t number, std::size
   while (!load_over_) {
     co_await nap_.sleep(look_every);
     if (load_over_) break;
-    const EngineLook look = co_await open.watch->look();
+    look = co_await open.watch->look();
     show(what, number, cells);
-    if (!load_->is_measuring()) continue;
-    if (look.complete && from_the_beginning) busy.push_back(look.busy);
-    if (!from_the_beginning) before = look;
-    from_the_beginning = true;
+    if (load_->is_measuring()) looks.push_back(std::move(look));
   }
-  const EngineLook after = co_await open.watch->look();
+  look = co_await open.watch->look();
+  looks.push_back(std::move(look));
   const bool was_measuring = load_->is_measuring();
   Measured measured = load_->take();
   load_.reset();
   if (!was_measuring) co_return Result<void>();
-  measured.busy = std::move(busy);
-  keep(cell, std::move(measured), before, after);
+  keep(cell, std::move(measured), looks);
   co_return Result<void>();
 }
 
-void Bench::keep(const Cell& cell, Measured measured, const EngineLook& before, const EngineLook& after) {
+void Bench::keep(const Cell& cell, Measured measured, const std::vector<EngineLook>& looks) {
+  const EngineLook &before = looks.front(), &after = looks.back();
   TargetFacts& facts = result_.targets[arms_[cell.arm].target];
   const bool counted = before.complete && after.complete && after.prefix_queries > before.prefix_queries &&
                        after.prefix_hits >= before.prefix_hits;  // not started anew meanwhile
   if (counted && after.preemptions >= before.preemptions)
     measured.preemptions = static_cast<std::uint64_t>(after.preemptions - before.preemptions);
+  for (std::size_t i = 1; i + 1 < looks.size(); ++i)
+    if (looks[i].complete) measured.busy.push_back(looks[i].busy);
   sim::LoopRow row = loop_row(figures(measured, plan_.time_scale));
   if (std::isfinite(row.prefix_hit_share)) facts.hits_from = "usage";
   if (counted) {
@@ -283,7 +282,31 @@ void Bench::keep(const Cell& cell, Measured measured, const EngineLook& before, 
   result_.failed += measured.failures;
   result_.asked += measured.failures + measured.turns.size();
   if (!measured.last_failure.empty()) result_.last_failure = measured.last_failure;
-  result_.rows[cell.arm * plan_.sessions.size() + cell.step].seeds.push_back(row);
+  sim::ReportRun& run = result_.runs[cell.arm * plan_.sessions.size() + cell.step];
+  run.rows.seeds.push_back(row);
+  if (cell.seed > 1) return;
+  run.samples = samples_of(looks);
+  if (result_.replicas.empty())
+    for (const EngineLook::Rank& rank : after.by_rank) result_.replicas.push_back(rank.name);
+}
+
+// Looks at another number of ranks than the last one had are left out: an engine was gone.
+std::vector<sim::LoopSample> Bench::samples_of(const std::vector<EngineLook>& looks) const {
+  std::vector<sim::LoopSample> samples;
+  const EngineLook* before = &looks.front();
+  for (std::size_t i = 1; i < looks.size(); ++i) {
+    const EngineLook& look = looks[i];
+    if (!look.complete || !before->complete || look.by_rank.size() != looks.back().by_rank.size()) continue;
+    sim::LoopSample& sample = samples.emplace_back();
+    sample.at_s = to_seconds(look.at - looks.front().at) * plan_.time_scale;
+    sample.busy = look.busy;
+    const double queries = look.prefix_queries - before->prefix_queries, hits = look.prefix_hits - before->prefix_hits;
+    sample.cached_tokens = std::max(0.0, hits);
+    sample.computed_tokens = std::max(0.0, queries - hits);
+    for (const EngineLook::Rank& rank : look.by_rank) sample.kv_usage.push_back(rank.kv_usage.value_or(0));
+    before = &look;
+  }
+  return samples;
 }
 
 void Bench::show(const std::string& what, std::size_t number, std::size_t cells) {

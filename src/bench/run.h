@@ -16,7 +16,7 @@
 #include "bench/load.h"
 #include "bench/progress.h"
 #include "bench/schedule.h"
-#include "sim/loop_report.h"
+#include "sim/html_report.h"
 
 namespace wg::bench {
 
@@ -32,8 +32,9 @@ struct BenchPlan {
   std::vector<std::uint32_t> sessions;
   Duration step = std::chrono::minutes(3), warmup{};  // of the modelled machine: real ones are shorter by time_scale
   std::uint32_t seeds = 1;
-  sim::AgentLoad work;
-  sim::Think think{};
+  sim::Workload work;
+  std::string work_words;          // for the report
+  std::vector<std::string> notes;  // ... what somebody who reads the figures must know
   double time_scale = 1;
   bool reset_prefix_cache = false;
 };
@@ -48,14 +49,15 @@ struct TargetFacts {
 };
 
 struct BenchResult {
-  std::vector<sim::LoopRows> rows;  // arm by arm, in each by number of sessions; none without a measurement
+  std::vector<sim::ReportRun> runs;   // arm by arm, in each by number of sessions; none without a measurement
+  std::vector<std::string> replicas;  // names of the ranks in the runs' samples
   std::vector<TargetFacts> targets;
   std::map<std::string, std::uint64_t> failures;  // by kind
   std::uint64_t failed = 0, asked = 0;            // turns
   std::string last_failure;
   bool interrupted = false;
   double processor_share = 0;  // of one core, used by this process while loads ran
-  std::string error;           // it could not go on, in one line; rows are what there was by then
+  std::string error;           // it could not go on, in one line; runs are what there was by then
 };
 
 class Bench {
@@ -88,7 +90,8 @@ class Bench {
   void make_arms();
   LoadPlan load_plan(const Arm& arm, const Cell& cell) const;
   void show(const std::string& what, std::size_t number, std::size_t cells);
-  void keep(const Cell& cell, Measured measured, const EngineLook& before, const EngineLook& after);
+  void keep(const Cell& cell, Measured measured, const std::vector<EngineLook>& looks);
+  std::vector<sim::LoopSample> samples_of(const std::vector<EngineLook>& looks) const;
   Duration real(Duration modelled) const { return from_seconds(to_seconds(modelled) / plan_.time_scale); }
 
   net::Loop& loop_;

@@ -28,7 +28,7 @@ net::Task<bool> Session::run(Caller& caller, Nap& nap, Measured& measured) {
   const TimePoint session_began = loop_.now();
   for (std::size_t number = 0; number < plan_.turns.size(); ++number) {
     const sim::TurnPlan& turn = plan_.turns[number];
-    const std::string text = made_up_text(mix(text_, number), bytes_of(target_, turn.added));
+    const std::string text = made_up_text(mix(text_, number), bytes_of(target_, turn.added) + rewind(turn));
     conversation_.add_user(text);
     const std::string body = conversation_.body(turn.output);
     const TimePoint began = loop_.now();
@@ -43,6 +43,14 @@ net::Task<bool> Session::run(Caller& caller, Nap& nap, Measured& measured) {
     co_await nap.sleep(pause);
   }
   co_return true;
+}
+
+// A history that the plan edits is cut behind a whole answer; bytes that are missing then come with the new text.
+std::size_t Session::rewind(const sim::TurnPlan& turn) {
+  if (turn.keep == sim::all_of_it) return 0;
+  const std::size_t wanted = std::min(bytes_of(target_, turn.keep), conversation_.text_bytes());
+  const std::size_t kept = conversation_.rewind(wanted);
+  return wanted > kept ? wanted - kept : 0;
 }
 
 // What real models decide for themselves. The last answer of a session goes to a person.

@@ -25,6 +25,7 @@ class Session {
   net::Task<bool> run(Caller& caller, Nap& nap, Measured& measured);
 
  private:
+  std::size_t rewind(const sim::TurnPlan& turn);
   std::string_view ending_header(const sim::TurnPlan& turn) const;
   bool note(const Answer& answer, TimePoint began, Measured& measured);
 

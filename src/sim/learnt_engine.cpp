@@ -19,8 +19,10 @@ std::string figure(const char* name, double value, const char* unit, const std::
 }
 
 std::string of_turns(std::size_t count, const char* which) {
-  return "learnt from " + std::to_string(count) + " turns that " + which + " alone on their replica";
+  return "learnt from " + std::to_string(count) + " turns that " + which;
 }
+
+double computed(const RecordedTurn& turn) { return static_cast<double>((turn.prompt - turn.cached).count); }
 
 class Learner {
  public:
@@ -77,7 +79,7 @@ class Learner {
     const std::size_t count = token_s.size();
     cost.base_s = std::max(0.0005, quantile(token_s, 0.25) - kv_s);
     cost.prefill_hidden_s = hidden_share * cost.base_s;
-    say("time of a step", cost.base_s * 1000, "ms", of_turns(count, "began"));
+    say("time of a step", cost.base_s * 1000, "ms", of_turns(count, "began alone on their replica"));
   }
 
   void prefill() {
@@ -87,23 +89,32 @@ class Learner {
           return std::any_of(session.turns.begin(), session.turns.end(),
                              [](const RecordedTurn& t) { return t.cached_measured; });
         });
-    std::vector<std::pair<double, double>> points;
-    if (cached_told)
+    // Engines read prompts in order of arrival. In overload hardly one is read alone, but then each is read from the
+    // moment when the one before it was done; that leaves the way there out.
+    std::vector<std::pair<double, double>> alone, behind;
+    if (cached_told) {
       each(&RecordedTurn::prefilled_alone, [&](const RecordedTurn& turn) {
-        points.emplace_back(static_cast<double>((turn.prompt - turn.cached).count),
-                            to_seconds(*turn.first_content - *turn.dispatched));
+        alone.emplace_back(computed(turn), to_seconds(*turn.first_content - *turn.dispatched));
       });
-    const auto line = least_squares(points);
+      each(&RecordedTurn::measured, [&](const RecordedTurn& turn) {
+        if (turn.read_behind) behind.emplace_back(computed(turn), to_seconds(*turn.first_content - *turn.read_behind));
+      });
+    }
+    const auto line_alone = least_squares(alone);
+    const auto line = line_alone ? line_alone : least_squares(behind);
     if (!line) {
       say("prefill", cost.prefill_tokens_per_s, "tokens/s", otherwise_);
       return say("network", out_.preset.network_s, "s", otherwise_);
     }
+    const std::string from = line_alone ? of_turns(alone.size(), "were read alone on their replica")
+                                        : of_turns(behind.size(), "were read right behind another");
     // A step of a full batch costs its base too, of which the hidden part is free.
     const double per_step = (cost.base_s - cost.prefill_hidden_s) / out_.preset.engine.max_num_batched_tokens;
     cost.prefill_tokens_per_s = 1 / std::max(line->slope - per_step, line->slope / 2);
+    say("prefill", cost.prefill_tokens_per_s, "tokens/s", from + ", least squares");
+    if (!line_alone) return say("network", out_.preset.network_s, "s", otherwise_);
     out_.preset.network_s = std::max(0.0, line->intercept - (cost.base_s - cost.prefill_hidden_s) / 2);
-    say("prefill", cost.prefill_tokens_per_s, "tokens/s", of_turns(points.size(), "were read") + ", least squares");
-    say("network", out_.preset.network_s, "s", of_turns(points.size(), "were read") + ", least squares");
+    say("network", out_.preset.network_s, "s", from + ", least squares");
   }
 
   // What first turns found in the cache they share with other sessions.

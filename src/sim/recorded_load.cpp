@@ -83,8 +83,10 @@ class Follower {
   void on(const fleet::FirstContent& first) {
     const auto open = open_.find(first.request);
     if (open == open_.end()) return;
-    open->second.turn.first_content = now_;
-    prefilling_[open->second.turn.replica].erase(first.request);
+    RecordedTurn& turn = open->second.turn;
+    turn.first_content = now_;
+    prefilling_[turn.replica].erase(first.request);
+    for (const RequestId other : prefilling_[turn.replica]) open_[other].turn.read_behind = now_;
   }
   void on(const fleet::UsageReported& usage) {
     const auto open = open_.find(usage.request);

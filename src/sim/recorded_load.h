@@ -17,8 +17,9 @@ struct RecordedTurn {
   std::optional<TimePoint> dispatched, first_content;
   Tokens prompt, cached, output;
   bool measured = false, cached_measured = false;
-  bool was_alone = false;        // nothing else was in flight on its replica when it was sent there
-  bool prefilled_alone = false;  // ... nothing else waited for its first token there until it had its own
+  bool was_alone = false;                // nothing else was in flight on its replica when it was sent there
+  bool prefilled_alone = false;          // ... nothing else waited for its first token there until it had its own
+  std::optional<TimePoint> read_behind;  // the first token of another that came there while this one waited for its own
   fleet::Outcome outcome = fleet::Outcome::ok;
   ReplicaIndex replica = no_replica;
 };
