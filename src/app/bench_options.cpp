@@ -139,7 +139,8 @@ Result<void> read_times(BenchPlan& plan, const BenchWords& words) {
 Result<void> read_workload(BenchPlan& plan, const BenchWords& words) {
   const auto preset = sim::preset_named(words.preset);
   if (!preset) return fail(Fault::client, "--preset: " + preset.error().what);
-  const Tokens limit = words.context > 0 ? Tokens{words.context} : preset->engine.model_len();
+  Tokens limit = words.context > 0 ? Tokens{words.context} : preset->engine.model_len();
+  limit -= {limit.count / 32};  // a chat template, and text that is not as long as was learnt
   auto work = workload_of({words.workload, words.think, words.cap_think, words.scale}, preset->load, limit, plan.notes);
   if (!work) return tl::unexpected(work.error());
   plan.work = std::move(*work);

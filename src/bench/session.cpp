@@ -32,7 +32,7 @@ net::Task<bool> Session::run(Caller& caller, Nap& nap, Measured& measured) {
     conversation_.add_user(text);
     const std::string body = conversation_.body(turn.output);
     const TimePoint began = loop_.now();
-    const std::string_view ending = ending_header(turn);
+    const std::string ending = ending_headers(turn);
     const Answer answer = co_await caller.ask(body, key_, ending);
     const bool good = note(answer, began, measured);
     if (!good) co_return false;
@@ -54,9 +54,10 @@ std::size_t Session::rewind(const sim::TurnPlan& turn) {
 }
 
 // What real models decide for themselves. The last answer of a session goes to a person.
-std::string_view Session::ending_header(const sim::TurnPlan& turn) const {
+std::string Session::ending_headers(const sim::TurnPlan& turn) const {
   if (!target_.simulated) return {};
-  return turn.then == sim::WaitsFor::tool ? "x-finish: tool_calls\r\n" : "x-finish: stop\r\n";
+  const std::string length = "x-output-tokens: " + std::to_string(turn.output) + "\r\n";
+  return length + (turn.then == sim::WaitsFor::tool ? "x-finish: tool_calls\r\n" : "x-finish: stop\r\n");
 }
 
 bool Session::note(const Answer& answer, TimePoint began, Measured& measured) {

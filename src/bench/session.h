@@ -26,7 +26,7 @@ class Session {
 
  private:
   std::size_t rewind(const sim::TurnPlan& turn);
-  std::string_view ending_header(const sim::TurnPlan& turn) const;
+  std::string ending_headers(const sim::TurnPlan& turn) const;
   bool note(const Answer& answer, TimePoint began, Measured& measured);
 
   net::Loop& loop_;
