@@ -6,18 +6,12 @@
 
 namespace wg::fleet {
 
-namespace {
-// Requests without a session, and those that only look at a stored answer, leave no trace in the table of sessions.
-bool has_session(const RequestArrived& asked) {
-  return asked.session && asked.kind != RequestClass::untracked && !asked.must_be_pinned;
-}
-}  // namespace
-
 void Fleet::State::on(const RequestArrived& event) {
   const auto [position, is_new] = requests.try_emplace(event.request);
   if (!is_new) return WG_BUG("a request arrived twice");
   Request& request = position->second;
   request.asked = event;
+  request.arrived = now;
   if (event.pool >= rules.size()) {
     WG_BUG("a request names a pool that is not there");
     return reject(request, {event.request, 503, 1, "this model is not served here", false}, "no such pool");
@@ -57,6 +51,8 @@ void Fleet::State::arrive_pinned(Request& request, ReplicaIndex maker) {
 }
 
 void Fleet::State::arrive_free(Request& request) {
+  if (has_session(request.asked) && request.asked.steerable_path) book.arrived(request.reading, request.asked, now);
+  if (takes_a_seat(request)) return arrive_warm(request);
   const policy::Decision decision = decide(request, session_of(request));
   if (decision.replica == no_replica) return reject_none_up(request);
   dispatch(request, decision);
@@ -122,6 +118,7 @@ void Fleet::State::dispatch(Request& request, const policy::Decision& decision) 
   }
   request.replica = decision.replica;
   request.route = route;
+  if (row.state.rank && request.reading.lineage) book.sent(asked.request, request.reading, decision.replica, now);
   replicas.dispatched(decision.replica, route);
   issue(Dispatch{asked.request, decision.replica, route, false});
   issue(Note{Note::What::decision, asked.request, row.state.engine, decision.replica, route, decision.rule,

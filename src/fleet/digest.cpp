@@ -11,7 +11,8 @@ namespace {
 std::uint64_t in_one(const policy::Candidate& c) {
   return (c.replica + 1) * 0x9E3779B97F4A7C15ull + std::bit_cast<std::uint64_t>(c.in_flight) * 0xC2B2AE3D27D4EB4Full +
          std::bit_cast<std::uint64_t>(c.kv_step) * 0x165667B19E3779F9ull +
-         std::bit_cast<std::uint64_t>(c.active_sessions) * 0xD6E8FEB86659FD93ull;
+         std::bit_cast<std::uint64_t>(c.active_sessions) * 0xD6E8FEB86659FD93ull +
+         std::bit_cast<std::uint64_t>(c.cost_s) * 0xFF51AFD7ED558CCDull;
 }
 
 struct Mixer {
@@ -35,6 +36,10 @@ struct Mixer {
   }
   void operator()(const ProbeEvery& p) {
     *this << std::uint64_t{p.engine} << static_cast<std::uint64_t>(p.interval.count());
+  }
+  void operator()(const Hold& h) { *this << h.request; }
+  void operator()(const SetTimer& t) {
+    *this << t.timer << static_cast<std::uint64_t>(t.at.time_since_epoch().count());
   }
   void operator()(const Note& n) {
     *this << n.what << n.request << std::uint64_t{n.engine} << std::uint64_t{n.replica} << n.route

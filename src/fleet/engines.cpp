@@ -23,7 +23,10 @@ bool Fleet::State::knows(EngineIndex engine) const {
 }
 
 void Fleet::State::on(const EngineFound& event) {
-  if (!knows(event.engine) || !replicas.found(event)) return;
+  if (!knows(event.engine)) return;
+  const bool is_new = replicas.found(event);
+  for (const ReplicaIndex index : replicas.engine(event.engine).rank_rows) book.set_capacity(index, event.kv_capacity);
+  if (!is_new) return;
   // What comes back as something else has to show that it is well, as any other.
   replicas.engine(event.engine).health.unknown();
   issue(about_engine(Note::What::engine_changed, event.engine, "discovery: new replicas"));
@@ -50,6 +53,10 @@ void Fleet::State::health_changed(EngineIndex engine, const char* rule) {
   const bool up = replicas.engine(engine).health.up();
   issue(about_engine(up ? Note::What::engine_up : Note::What::engine_down, engine, rule));
   issue(ProbeEvery{engine, up ? spec.probe_up : spec.probe_down});
+  // Who is away from a replica that went down has no cache to come back to.
+  if (!up)
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.replica(index).seats.unseat_idle();
+  pump(replicas.engine(engine).pool);
 }
 
 void Fleet::State::met_broken(ReplicaIndex at, const char* rule) {
@@ -68,6 +75,7 @@ void Fleet::State::on(const PolicyChanged& event) {
   if (event.pool >= rules.size()) return WG_BUG("a policy is changed for a pool that is not there");
   rules[event.pool].policy = event.policy;
   rules[event.pool].threshold = event.spill_threshold;
+  pump(event.pool);  // those that wait for a seat need none under another policy
   issue(about_engine(Note::What::policy_changed, 0, policy::name_of(event.policy).data()));
 }
 

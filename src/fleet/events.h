@@ -48,16 +48,31 @@ struct ProbeBad {
 
 enum class RequestClass : std::uint8_t { turn, sub_agent, background, untracked };
 
+// Who sits at the other end, as far as the session key's source tells: an agent sends its next turn when its tools are
+// done, a chat window when a person has read and typed.
+enum class ClientKind : std::uint8_t { unknown, agent, chat };
+
 struct RequestArrived {
   RequestId request = 0;
   PoolIndex pool = 0;
   SessionKey session, lineage, parent;  // zero: none
   RequestClass kind = RequestClass::turn;
   Tokens prompt_estimate;
+  SessionKey head;              // hash of system text and tools; zero: none
+  std::int64_t text_bytes = 0;  // that become prompt; 0: not known
+  std::uint8_t dialect = 0;     // whose texts have a tokens-per-byte ratio of their own; below `dialects`
+  ClientKind client = ClientKind::unknown;
   bool steerable_path = true;     // false: /v1/responses, embeddings, ...: ranks ignore the rank header there
   SessionKey pinned_to_response;  // hash of previous_response_id or of the id in the path; zero: none
   bool must_be_pinned = false;    // GET /v1/responses/{id}: without a known maker there is nowhere to go
 };
+
+inline constexpr std::uint8_t dialects = 8;
+
+// Requests without a session, and those that only look at a stored answer, leave no trace in the table of sessions.
+inline bool has_session(const RequestArrived& asked) {
+  return asked.session && asked.kind != RequestClass::untracked && !asked.must_be_pinned;
+}
 
 using Failure = policy::Failure;
 
@@ -74,10 +89,15 @@ struct FirstContent {
   RequestId request = 0;
 };
 
+// How an answer ended, and so what its session waits for now.
+enum class AnswerEnd : std::uint8_t { unknown, turn, tool_call, cut };
+
 struct UsageReported {
   RequestId request = 0;
   Tokens prompt, cached, output;
   bool measured = false, cached_measured = false;
+  AnswerEnd end = AnswerEnd::unknown;
+  std::uint64_t tool = 0;  // hash of the name of the tool that was called; 0: none, or not known
 };
 
 // A response id was seen in an answer: later requests that name it go where it was made.
@@ -136,6 +156,17 @@ struct Reject {
   bool pass_upstream_answer = false;  // a retry found no other replica: the engine's own answer goes out as it is
 };
 
+// It waits in the gateway: an answer to it comes later.
+struct Hold {
+  RequestId request = 0;
+};
+
+// TimerFired{timer} is wanted at that time. A later order for the same timer replaces an earlier one.
+struct SetTimer {
+  std::uint64_t timer = 0;
+  TimePoint at;
+};
+
 // How often an engine is to be probed from now on.
 struct ProbeEvery {
   EngineIndex engine = 0;
@@ -160,7 +191,7 @@ struct Note {
   std::vector<policy::Candidate> candidates;
 };
 
-using Command = std::variant<Dispatch, Reject, ProbeEvery, Note>;
+using Command = std::variant<Dispatch, Reject, ProbeEvery, Note, Hold, SetTimer>;
 using Commands = std::vector<Command>;
 
 }  // namespace wg::fleet

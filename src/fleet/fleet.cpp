@@ -15,6 +15,7 @@ std::vector<PoolRule> rules_of(const Spec& spec) {
     rule.policy = pool.policy;
     rule.threshold = pool.spill_threshold;
     rule.rehome = pool.spill_rehome;
+    rule.warm = pool.warm;
   }
   return rules;
 }
@@ -24,6 +25,8 @@ Fleet::State::State(const Spec& from)
     : spec(from),
       rules(rules_of(from)),
       replicas(from),
+      book(from.session_limit),
+      waiting(from.pools.size()),
       sessions(from.session_limit, from.active_for),
       makers(from.session_limit) {}
 

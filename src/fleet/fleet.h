@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fleet/events.h"
+#include "fleet/warm_rules.h"
 
 namespace wg::fleet {
 
@@ -19,6 +20,7 @@ struct PoolSpec {
   policy::PolicyName policy = policy::PolicyName::sticky;
   std::optional<std::uint32_t> spill_threshold;  // empty: auto
   bool spill_rehome = false;
+  WarmRules warm = {};
 };
 
 struct EngineSpec {

@@ -22,6 +22,7 @@ policy::Decision ask_policy(PoolRule& rule, std::span<const policy::ReplicaView>
       if (ask.session)
         return policy::sticky(views, {ask.home, ask.parent_home, rule.last, rule.rehome, ask.home_failed});
       break;
+    case policy::PolicyName::warm:  // what it cannot steer by rank: whole engines, by load
     case policy::PolicyName::least:
       break;
   }

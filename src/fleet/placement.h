@@ -12,6 +12,7 @@ struct PoolRule {
   policy::PolicyName policy = policy::PolicyName::sticky;
   std::optional<std::uint32_t> threshold;  // empty: auto
   bool rehome = false;
+  WarmRules warm;
   ReplicaIndex last = no_replica;  // placed there last
   std::uint64_t decisions = 0;     // by `off`
 };

@@ -66,6 +66,8 @@ class ReplicaTable {
   // The row that a steered or unsteered request uses for what is kept at `home`; no_replica if there is none: a home
   // without a rank says nothing to a steered request.
   ReplicaIndex as_seen(ReplicaIndex home, bool steered) const;
+  // Whether each replica of the pool can be named on a path that is steered.
+  bool all_by_rank(PoolIndex pool) const;
   std::uint32_t threshold_of(const Engine& engine) const;
   void views(const ViewAsk& ask, const SessionTable& sessions, std::vector<policy::ReplicaView>& out) const;
 

@@ -7,7 +7,12 @@
 namespace wg::fleet {
 
 void Fleet::State::on(const FirstContent& event) {
-  if (Request* known = request(event.request)) known->saw_content = true;
+  Request* const known = request(event.request);
+  if (!known) return;
+  known->saw_content = true;
+  if (known->reading.at == no_replica) return;
+  book.prefilled(event.request, known->reading, now);
+  pump(known->asked.pool);
 }
 
 void Fleet::State::on(const UsageReported& event) {
@@ -23,6 +28,7 @@ void Fleet::State::on(const UsageReported& event) {
   usage.unmeasured = cached_known ? zero : prompt;
   usage.output = std::max(zero, event.output);
   count(*known, usage);
+  if (known->reading.at != no_replica) book.reported(known->reading, event);
 
   // A title call is short and of another lineage: it says nothing about how long the conversation is.
   if (known->asked.kind == RequestClass::background || !known->session_serial) return;
@@ -63,16 +69,29 @@ void Fleet::State::on(const Finished& event) {
     count(*known, {.at = known->replica, .cached = {}, .computed = prompt, .unmeasured = prompt, .output = {}});
   }
   const ReplicaIndex at = known->replica;
-  if (at != no_replica) replicas.released(at);
+  const PoolIndex pool = known->asked.pool;
+  leave_queue(*known);
+  if (at != no_replica) let_go(*known, event.outcome == Outcome::ok || event.outcome == Outcome::client_gone);
   if (known->session_serial)
     if (Session* session = sessions.peek(known->asked.session, known->session_serial)) sessions.end_turn(*session, now);
   requests.erase(event.request);
 
   if (at == no_replica) return;
+  pump(pool);
   if (event.outcome == Outcome::died_mid_stream) met_broken(at, "health: reset in mid-stream");
   if (event.outcome == Outcome::engine_aborted) met_dying(at, "health: an abort that nobody asked for");
 }
 
-void Fleet::State::on(const SessionReleased& event) { sessions.close(event.session); }
+void Fleet::State::let_go(Request& request, bool came_to_its_end) {
+  replicas.released(request.replica);
+  if (request.reading.at != no_replica)
+    book.ended(request.asked.request, request.reading, now, came_to_its_end, rules[request.asked.pool].warm);
+}
+
+void Fleet::State::on(const SessionReleased& event) {
+  sessions.close(event.session);
+  book.unseat(event.session);
+  pump(event.pool);
+}
 
 }  // namespace wg::fleet

@@ -35,18 +35,30 @@ void Fleet::State::on(const AttemptFailed& event) {
 void Fleet::State::retry_elsewhere(Request& request, policy::Failure failure) {
   if (request.pinned) return give_up(request, failure, "retry: none, it is pinned");
   request.tried.push_back(request.replica);
+  if (takes_a_seat(request)) return retry_warm(request, failure);
   const Session* session =
       request.session_serial ? sessions.peek(request.asked.session, request.session_serial) : nullptr;
   const policy::Decision decision = decide(request, session);
   if (decision.replica == no_replica) return give_up(request, failure, "retry: no other replica is up");
   ++request.retries;
   request.fresh_connection = false;
-  replicas.released(request.replica);
+  let_go(request, false);
   dispatch(request, decision);
 }
 
+// It joins the queue again, where it was: in front, as a rule.
+void Fleet::State::retry_warm(Request& request, policy::Failure failure) {
+  if (!another_is_up(request)) return give_up(request, failure, "retry: no other replica is up");
+  ++request.retries;
+  request.fresh_connection = false;
+  let_go(request, false);
+  request.replica = no_replica;
+  queue(request);
+  pump(request.asked.pool);
+}
+
 void Fleet::State::give_up(Request& request, policy::Failure failure, const char* rule) {
-  replicas.released(request.replica);
+  let_go(request, false);
   request.replica = no_replica;
   Reject answer{request.asked.request, 503, 1, "the replica failed before it answered, and no other could take over",
                 false};

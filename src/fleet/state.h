@@ -3,6 +3,7 @@
 // Owner: the fleet.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 
 #include "core/bounded_map.h"
@@ -10,6 +11,8 @@
 #include "fleet/placement.h"
 #include "fleet/replicas.h"
 #include "fleet/sessions.h"
+#include "fleet/warm_book.h"
+#include "policy/queue_order.h"
 
 namespace wg::fleet {
 
@@ -24,10 +27,20 @@ struct Request {
   bool fresh_connection = false;
   std::vector<ReplicaIndex> tried;  // came to nothing there
   bool saw_content = false;
+  TimePoint arrived;
+  Reading reading;
+  std::optional<policy::QueueKey> queued;  // while it waits for a seat
+  std::uint32_t overtaken = 0;
   struct Counted {  // what was added to `at` for this request
     ReplicaIndex at = no_replica;
     Tokens cached, computed, unmeasured, output;
   } counted;
+};
+
+// Requests of one pool that wait for a seat.
+struct WaitingRoom {
+  std::map<policy::QueueKey, RequestId> queue;
+  bool ticking = false;  // a timer is set
 };
 
 struct Fleet::State {
@@ -43,9 +56,28 @@ struct Fleet::State {
   void reject(Request& request, Reject answer, const char* rule);
   void reject_none_up(Request& request);
 
+  // waiting.cpp: the queue of `warm`
+  bool takes_a_seat(const Request& request) const;
+  void arrive_warm(Request& request);
+  void queue(Request& request);
+  void leave_queue(Request& request);
+  void pump(PoolIndex pool);
+  bool try_waiter(Request& request);
+  void keep_ticking(PoolIndex pool);
+  void refuse_late(PoolIndex pool);
+  bool another_is_up(const Request& request);  // than those it was tried on
+
+  // warm_choice.cpp: what `warm` sees, and what it makes of it
+  bool may_stay(const Request& request) const;
+  bool outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const;
+  bool yields(const Seat& seat, const Request& request) const;
+  policy::Decision warm_decision(const Request& request, bool is_resident);
+  policy::WarmView warm_view(const policy::ReplicaView& view, const Request& request, bool is_resident) const;
+
   // retries.cpp
   void on(const AttemptFailed& event);
   void retry_elsewhere(Request& request, policy::Failure failure);
+  void retry_warm(Request& request, policy::Failure failure);
   void give_up(Request& request, policy::Failure failure, const char* rule);
 
   // reports.cpp
@@ -63,11 +95,14 @@ struct Fleet::State {
   void on(const ProbeGood& event);
   void on(const ProbeBad& event);
   void on(const PolicyChanged& event);
-  void on(const TimerFired&) {}
+  void on(const TimerFired& event);
   bool knows(EngineIndex engine) const;
   void health_changed(EngineIndex engine, const char* rule);
   void met_broken(ReplicaIndex at, const char* rule);  // real traffic showed that the engine is gone
   void met_dying(ReplicaIndex at, const char* rule);
+
+  // Nothing of it is in flight any more where it was.
+  void let_go(Request& request, bool came_to_its_end);
 
   void issue(Command command);
   Request* request(RequestId id);
@@ -75,13 +110,16 @@ struct Fleet::State {
   Spec spec;
   std::vector<PoolRule> rules;
   ReplicaTable replicas;
+  WarmBook book;
+  std::vector<WaitingRoom> waiting;  // by pool
   SessionTable sessions;
   std::unordered_map<RequestId, Request> requests;  // looked up only, never walked
   BoundedMap<SessionKey, ReplicaIndex> makers;      // of responses
   TimePoint now{};
   Commands commands;
   std::uint64_t digest = 0;
-  std::vector<policy::ReplicaView> views;  // kept for its memory
+  std::vector<policy::ReplicaView> views;    // kept for its memory
+  std::vector<policy::WarmView> warm_views;  // likewise
 };
 
 }  // namespace wg::fleet

@@ -1,4 +1,5 @@
 // Stage 7: the end of a request, told once to the fleet, the metrics and the log.
+#include "core/hash.h"
 #include "gateway/stages.h"
 
 namespace wg::gateway {
@@ -28,6 +29,22 @@ Tokens prompt_tokens(const Exchange& x) {
   return usage.measured ? usage.prompt : dialect::estimate_tokens(x.facts.text_bytes);
 }
 
+fleet::AnswerEnd end_of(dialect::Stop stop) {
+  switch (stop) {
+    case dialect::Stop::tool_calls:
+      return fleet::AnswerEnd::tool_call;
+    case dialect::Stop::stop:
+      return fleet::AnswerEnd::turn;
+    case dialect::Stop::length:
+    case dialect::Stop::abort:
+      return fleet::AnswerEnd::cut;
+    case dialect::Stop::none:
+    case dialect::Stop::other:
+      break;
+  }
+  return fleet::AnswerEnd::unknown;
+}
+
 void tell_usage(Exchange& x) {
   const dialect::Usage& usage = x.reader.facts().usage;
   fleet::UsageReported report;
@@ -37,6 +54,9 @@ void tell_usage(Exchange& x) {
   report.output = usage.output;
   report.measured = usage.measured;
   report.cached_measured = usage.cached_measured;
+  report.end = end_of(x.reader.facts().stop);
+  const std::string& tool = x.reader.facts().tool;
+  report.tool = tool.empty() ? 0 : xxh3(tool);
   x.shared.brain.tell(report);
   const bool engine_could_tell = x.rule.api == dialect::Api::chat || x.rule.api == dialect::Api::completions ||
                                  x.rule.api == dialect::Api::messages;
@@ -74,6 +94,9 @@ void account(Exchange& x, fleet::Outcome outcome) {
     record.replica = x.replica().id;
     record.route = policy::name_of(x.dispatch.route);
     record.waited = x.dispatched - x.arrived;
+  } else if (outcome == fleet::Outcome::client_gone) {  // it left the queue
+    record.route = policy::name_of(policy::Route::waiting);
+    record.waited = now - x.arrived;
   }
   if (x.first_content) record.ttft = *x.first_content - x.arrived;
   if (has_usage) {

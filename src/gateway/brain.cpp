@@ -69,29 +69,25 @@ Duration Brain::real(Duration fleets) const {
 
 // ---- questions and events ----
 
-Brain::Ask Brain::ask(net::Loop& home, const fleet::Event& event, RequestId request) {
-  return {*this, home, event, request};
-}
-
 bool Brain::Ask::await_ready() {
   if (!brain_.loop_.is_current()) return false;
-  brain_.consider(*this);
-  return decision_.has_value();
+  brain_.consider(pending_);
+  return pending_->decision.has_value();
 }
 
 void Brain::Ask::await_suspend(std::coroutine_handle<> self) {
-  self_ = self;
+  pending_->self = self;
   if (brain_.loop_.is_current()) return;  // asked already; the fleet holds the request
-  brain_.loop_.post([this] { brain_.consider(*this); });
+  brain_.loop_.post([brain = &brain_, pending = pending_] { brain->consider(pending); });
 }
 
-void Brain::consider(Ask& ask) {
-  waiting_.emplace(ask.request_, &ask);
-  const auto* const arrived = std::get_if<fleet::RequestArrived>(&ask.event_);
-  if (!arrived || !look_now || engines_up_[arrived->pool] > 0) return step(ask.event_);
-  Late late{&ask, arrived->pool, {}};
+void Brain::consider(PendingPtr pending) {
+  waiting_.emplace(pending->request, pending);
+  const auto* const arrived = std::get_if<fleet::RequestArrived>(&pending->event);
+  if (!arrived || !look_now || engines_up_[arrived->pool] > 0) return step(pending->event);
+  Late late{std::move(pending), arrived->pool, {}};
   for (EngineIndex e = 0; e < engine_pools_.size(); ++e)
-    if (engine_pools_[e] == arrived->pool) late.awaited.push_back(e);
+    if (engine_pools_[e] == late.pool) late.awaited.push_back(e);
   for (const EngineIndex engine : late.awaited) look_now(engine);
   late_.push_back(std::move(late));
   if (!late_timer_.armed()) late_timer_.set(look_at_most);
@@ -107,7 +103,7 @@ void Brain::decide_late(bool all) {
   std::vector<Late> still;
   for (Late& late : std::exchange(late_, {})) {
     if (all || late.awaited.empty() || engines_up_[late.pool] > 0)
-      step(late.ask->event_);
+      step(late.pending->event);
     else
       still.push_back(std::move(late));
   }
@@ -121,10 +117,20 @@ void Brain::answer(RequestId request, Decision decision) {
     if (withdrawn_.contains(request)) return;
     return WG_BUG("a decision on a request that nobody asked about");
   }
-  Ask& ask = *found->second;
+  const PendingPtr pending = std::move(found->second);
   waiting_.erase(found);
-  ask.decision_ = std::move(decision);
-  if (ask.self_) ask.home_.post([self = ask.self_] { self.resume(); });
+  pending->decision = std::move(decision);
+  if (!pending->self) return;
+  pending->home.post([pending] {
+    if (!pending->gone) pending->self.resume();
+  });
+}
+
+void Brain::set_timer(const fleet::SetTimer& order) {
+  auto& timer = timers_[order.timer];
+  if (!timer) timer = std::make_unique<net::Timer>(loop_, [this, id = order.timer] { step(fleet::TimerFired{id}); });
+  const double real = static_cast<double>((order.at - fleet_now()).count()) / config_.time_scale;
+  timer->set(Duration(std::max<std::int64_t>(static_cast<std::int64_t>(real), 0)));
 }
 
 void Brain::tell(fleet::Event event) {
@@ -135,11 +141,12 @@ void Brain::tell(fleet::Event event) {
 void Brain::withdraw(RequestId request) {
   if (!loop_.is_current()) return loop_.post([this, request] { withdraw(request); });
   // The fleet must know of it before it can hear of its end.
-  const auto late = std::find_if(late_.begin(), late_.end(), [&](const Late& l) { return l.ask->request_ == request; });
+  const auto late = std::find_if(late_.begin(), late_.end(),
+                                 [&](const Late& one) { return one.pending->request == request; });
   if (late != late_.end()) {
-    const Ask& ask = *late->ask;
+    const PendingPtr pending = late->pending;
     late_.erase(late);
-    step(ask.event_);
+    step(pending->event);
   }
   if (!waiting_.contains(request)) return;
   withdrawn_.insert(request);
@@ -179,6 +186,7 @@ void Brain::carry_out(const fleet::Commands& commands) {
     if (const auto* reject = std::get_if<fleet::Reject>(&command)) answer(reject->request, {*reject, last_rule_});
     if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command))
       if (set_probe_interval) set_probe_interval(probe->engine, real(probe->interval));
+    if (const auto* timer = std::get_if<fleet::SetTimer>(&command)) set_timer(*timer);
   }
 }
 

@@ -46,9 +46,9 @@ class Brain {
   net::Loop& loop() { return loop_; }
   const DirectoryHolder& directory() const { return directory_; }
 
-  // co_await brain.ask(home, event): the decision on an arrival or a failed attempt. Comes back on `home`.
+  // Ask ask(brain, home, event, request); co_await ask: the decision on an arrival or a failed attempt, at once or when
+  // a seat is free. Comes back on `home`.
   class Ask;
-  Ask ask(net::Loop& home, const fleet::Event& event, RequestId request);  // `event` must outlive the await
   // Any loop; nothing comes back.
   void tell(fleet::Event event);
   // The client of a request that still waits for its decision has left: the wait is over, with a rejection. Any loop.
@@ -76,15 +76,18 @@ class Brain {
   TimePoint fleet_now() const;
 
  private:
+  struct Pending;
+  using PendingPtr = std::shared_ptr<Pending>;
   // A request that comes while nobody is up is worth a look: its engines may be back by now.
   struct Late {
-    Ask* ask;
+    PendingPtr pending;
     PoolIndex pool;
     std::vector<EngineIndex> awaited;
   };
-  void consider(Ask& ask);
+  void consider(PendingPtr pending);
   void engine_was_looked_at(EngineIndex engine);
   void decide_late(bool all);
+  void set_timer(const fleet::SetTimer& order);
 
   void step(const fleet::Event& event);
   void record(const fleet::Event& event, TimePoint now, const fleet::Commands& commands);
@@ -105,8 +108,9 @@ class Brain {
   std::vector<std::string> pool_names_;
   std::vector<PoolIndex> engine_pools_;
   std::vector<EngineInfo> engines_;
-  std::unordered_map<RequestId, Ask*> waiting_;
+  std::unordered_map<RequestId, PendingPtr> waiting_;
   std::unordered_set<RequestId> withdrawn_;  // until the fleet has heard of their end
+  std::unordered_map<std::uint64_t, std::unique_ptr<net::Timer>> timers_;
   std::vector<Late> late_;
   net::Timer late_timer_;
   std::vector<std::uint32_t> engines_up_;  // by pool
@@ -115,22 +119,31 @@ class Brain {
   bool told_of_loss_ = false;
 };
 
+// What the brain and a coroutine that asked share: the coroutine may be destroyed while it waits.
+struct Brain::Pending {
+  net::Loop& home;
+  const RequestId request;
+  const fleet::Event event;
+  std::coroutine_handle<> self;
+  std::optional<Decision> decision;
+  bool gone = false;  // the coroutine is; looked at on `home` only
+};
+
 class Brain::Ask {
  public:
   Ask(Brain& brain, net::Loop& home, const fleet::Event& event, RequestId request)
-      : brain_(brain), home_(home), event_(event), request_(request) {}
+      : brain_(brain), pending_(std::make_shared<Pending>(Pending{home, request, event, {}, {}})) {}
+  ~Ask() { pending_->gone = true; }
+  Ask(const Ask&) = delete;
+  Ask& operator=(const Ask&) = delete;
+
   bool await_ready();
   void await_suspend(std::coroutine_handle<> self);
-  Decision await_resume() { return std::move(*decision_); }
+  Decision await_resume() { return std::move(*pending_->decision); }
 
  private:
-  friend class Brain;
   Brain& brain_;
-  net::Loop& home_;
-  const fleet::Event& event_;
-  RequestId request_;
-  std::coroutine_handle<> self_;
-  std::optional<Decision> decision_;
+  PendingPtr pending_;
 };
 
 // The right to have a request in flight. Exactly one for each RequestArrived; when it goes, the request has ended.

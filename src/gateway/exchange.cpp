@@ -41,7 +41,8 @@ net::Task<After> refuse_for_good(Exchange& x, Ticket& ticket, const fleet::Rejec
 net::Task<Decision> decide(Exchange& x, const fleet::Event& event) {
   Brain& brain = x.shared.brain;
   x.undecided = true;
-  Decision decision = co_await brain.ask(x.context.loop, event, x.id);
+  Brain::Ask ask(brain, x.context.loop, event, x.id);
+  Decision decision = co_await ask;
   x.undecided = false;
   x.directory = brain.directory().get();
   co_return decision;
@@ -51,10 +52,10 @@ net::Task<Decision> decide(Exchange& x, const fleet::Event& event) {
 net::Task<After> send(Exchange& x) {
   Brain& brain = x.shared.brain;
   const fleet::Event arrived = arrival(x);
+  SignsOfLife signs(x);  // it may wait for a seat
   x.connection.stream.watch([&x] { x.leave(); });
   Decision decision = co_await decide(x, arrived);
   Ticket ticket(brain, x.id);
-  SignsOfLife signs(x);
   for (;;) {
     if (x.client_gone) {
       const After after = co_await end(x, ticket, fleet::Outcome::client_gone, After::close);

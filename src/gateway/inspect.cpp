@@ -31,6 +31,21 @@ std::optional<PoolIndex> only_pool(const Directory& directory) {
   return only;
 }
 
+fleet::ClientKind client_of(dialect::KeySource source) {
+  using dialect::KeySource;
+  switch (source) {
+    case KeySource::claude_code:
+    case KeySource::codex:
+    case KeySource::opencode:
+    case KeySource::goose:
+      return fleet::ClientKind::agent;
+    case KeySource::open_webui:
+      return fleet::ClientKind::chat;
+    default:
+      return fleet::ClientKind::unknown;
+  }
+}
+
 }  // namespace
 
 SessionKey response_key(std::string_view response_id) { return KeyHasher().add("response").add(response_id).finish(); }
@@ -68,6 +83,10 @@ fleet::RequestArrived arrival(const Exchange& x) {
   event.lineage = x.session.lineage;
   event.parent = x.session.parent;
   event.prompt_estimate = dialect::estimate_tokens(x.facts.text_bytes);
+  event.head = x.facts.head;
+  event.text_bytes = x.facts.text_bytes;
+  event.dialect = static_cast<std::uint8_t>(x.rule.api);
+  event.client = client_of(x.session.source);
   event.steerable_path = is_steerable(x.rule.api);
   if (!makes_turns(x.rule.api) || x.rule.handling == Handling::forward_response)
     event.kind = fleet::RequestClass::untracked;

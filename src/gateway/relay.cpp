@@ -18,12 +18,16 @@ void append_millis(std::string& out, Duration d) {
 struct AddedFields {
   explicit AddedFields(const Exchange& x) {
     session = x.session.key ? x.session.key.short_hex() : "-";
+    const TimePoint now = x.context.loop.now();
+    const bool waits = x.dispatch.replica == no_replica;  // for a seat: nobody has decided where it goes
     server_timing = "wait;dur=";
-    append_millis(server_timing, x.dispatched - x.arrived);
-    server_timing += ", engine;dur=";
-    append_millis(server_timing, x.context.loop.now() - x.dispatched);
-    fields = {{"x-warmgate-replica", x.replica().id},
-              {"x-warmgate-route", policy::name_of(x.dispatch.route)},
+    append_millis(server_timing, (waits ? now : x.dispatched) - x.arrived);
+    if (!waits) {
+      server_timing += ", engine;dur=";
+      append_millis(server_timing, now - x.dispatched);
+    }
+    fields = {{"x-warmgate-replica", waits ? std::string_view("-") : std::string_view(x.replica().id)},
+              {"x-warmgate-route", policy::name_of(waits ? policy::Route::waiting : x.dispatch.route)},
               {"x-warmgate-session", session},
               {"Server-Timing", server_timing}};
     const bool engine_named_it = x.upstream && x.upstream->parser.started() &&

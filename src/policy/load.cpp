@@ -6,11 +6,12 @@
 namespace wg::policy {
 
 namespace {
-constexpr std::array<std::pair<PolicyName, std::string_view>, 5> names{{{PolicyName::off, "off"},
+constexpr std::array<std::pair<PolicyName, std::string_view>, 6> names{{{PolicyName::off, "off"},
                                                                         {PolicyName::round_robin, "round-robin"},
                                                                         {PolicyName::least, "least"},
                                                                         {PolicyName::hash, "hash"},
-                                                                        {PolicyName::sticky, "sticky"}}};
+                                                                        {PolicyName::sticky, "sticky"},
+                                                                        {PolicyName::warm, "warm"}}};
 }  // namespace
 
 std::string_view name_of(PolicyName name) {

@@ -29,12 +29,16 @@ struct ReplicaView {
 struct Candidate {
   ReplicaIndex replica = no_replica;
   double in_flight = 0, kv_step = -1, active_sessions = 0;  // the compared figures; kv_step -1: left out
+  // Of `warm`, in seconds: the terms of its price and their sum, and what they were made from.
+  double cost_s = -1, backlog_s = 0, prefill_s = 0, crowd_s = 0, displaced_s = 0;  // cost_s -1: not priced
+  Tokens cached = {}, room = {};  // of the prompt, expected to be there; for a seat
+  bool may_take = true;           // false: it has to wait for this one
 };
 
-enum class PolicyName : std::uint8_t { off, round_robin, least, hash, sticky };
+enum class PolicyName : std::uint8_t { off, round_robin, least, hash, sticky, warm };
 std::string_view name_of(PolicyName name);
 std::optional<PolicyName> policy_named(std::string_view name);
-inline constexpr std::string_view policy_names = "off, round-robin, least, hash, sticky";
+inline constexpr std::string_view policy_names = "off, round-robin, least, hash, sticky, warm";
 
 enum class Route : std::uint8_t { placed, sticky, spilled, moved, off, unsteered, waiting };
 std::string_view name_of(Route route);

@@ -151,6 +151,8 @@ void Loop::send_turn(std::uint32_t client) {
   Question question;
   question.asked.session = question.asked.lineage = SessionKey{slot.plan.text, 1};
   question.asked.prompt_estimate = slot.talk.prompt().size();
+  question.asked.head = SessionKey{static_cast<std::uint64_t>(slot.plan.head), 1};
+  question.then = turn.then == WaitsFor::tool ? fleet::AnswerEnd::tool_call : fleet::AnswerEnd::turn;
   question.prompt = slot.talk.prompt();
   question.answer = slot.talk.answer_of(turn.output);
   asked_by_[world_.ask(std::move(question))] = client;

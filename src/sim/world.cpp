@@ -70,6 +70,9 @@ void World::State::handle(const Due& due) {
     case What::down:
       if (due.life == engines[due.engine].life()) go_down(due.engine, Duration(due.id), false);
       break;
+    case What::timer:
+      tell(fleet::TimerFired{due.id});
+      break;
     case What::wake:
       clients.woken(due.id);
       break;
@@ -97,6 +100,7 @@ void World::State::tell(const fleet::Event& event) {
 void World::State::carry_out(const fleet::Command& command) {
   if (const auto* dispatch = std::get_if<fleet::Dispatch>(&command)) begin_attempt(*dispatch);
   if (const auto* reject = std::get_if<fleet::Reject>(&command)) rejected(*reject);
+  if (const auto* timer = std::get_if<fleet::SetTimer>(&command)) push(timer->at, What::timer, 0, 0, 0, timer->timer);
   if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command)) set_interval(probe->engine, probe->interval);
 }
 

@@ -36,6 +36,7 @@ struct Question {
   TokenChain prompt;
   std::vector<TokenId> answer;  // what the engine will say
   FinishReason ends_with = FinishReason::stop;
+  fleet::AnswerEnd then = fleet::AnswerEnd::unknown;  // what its session waits for behind the answer
   bool streamed = true;
   bool opens_at_once = false;       // a stream whose first event comes before the first token (responses)
   std::optional<FaultOrder> fault;  // that it meets at each engine, as the header x-fault orders

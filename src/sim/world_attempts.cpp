@@ -187,6 +187,7 @@ void World::State::end(RequestId request, Open& open, fleet::Outcome outcome) {
     usage.prompt = answer.measured ? answer.prompt : open.question.asked.prompt_estimate;
     usage.cached = answer.measured ? answer.cached : Tokens{};
     usage.output = answer.measured ? answer.output : Tokens{};
+    usage.end = open.question.then;
     tell(usage);
   }
   if (open.told) tell(fleet::Finished{request, outcome});

@@ -33,7 +33,7 @@ struct World::State {
     int refusal = 0;                   // status of an answer that the last attempt held back
   };
 
-  enum class What : std::uint8_t { ask, step_begin, step_end, probe, arrive, unstall, timeout, down, wake };
+  enum class What : std::uint8_t { ask, step_begin, step_end, probe, arrive, unstall, timeout, down, timer, wake };
   struct Due {
     TimePoint at;
     std::uint64_t order = 0;  // of what is due at the same time, the earliest said comes first

@@ -1,0 +1,54 @@
+// When a session is expected back, in seconds: the mean of its own pauses, with a prior for the kind of wait it is in.
+// An answer that calls a tool is followed by the next turn in seconds, one that ends the turn by a person; and a build
+// takes longer than reading a file. Without the kinds a mixed load looks as if everybody came back after the mean.
+// Invariant: finite, above 0. Owner: the fleet.
+#pragma once
+
+#include <array>
+
+#include "core/bounded_map.h"
+#include "fleet/events.h"
+
+namespace wg::fleet {
+
+// What a session waits for: how its last answer ended, which tool it called, who sits there.
+struct Wait {
+  AnswerEnd end = AnswerEnd::unknown;
+  std::uint64_t tool = 0;
+  ClientKind client = ClientKind::unknown;
+};
+
+// A session's own pauses, those for tools apart from the others.
+struct GapHistory {
+  struct Sum {
+    float seconds = 0;
+    std::uint32_t count = 0;
+  };
+  Sum tools, others;
+};
+
+class GapModel {
+ public:
+  static constexpr double longest_s = 120;  // a longer pause says no more than "long"
+
+  GapModel();
+
+  // The session came back after so long.
+  void came_back(GapHistory& own, const Wait& wait, double seconds);
+  double expected_s(const GapHistory& own, const Wait& wait) const;
+
+ private:
+  // A mean at first, later with the memory of fifty.
+  struct Mean {
+    double seconds = 0;
+    double count = 1;
+    void add(double sample);
+  };
+  Mean& prior_of(const Wait& wait);
+  const Mean& prior_of(const Wait& wait) const { return const_cast<GapModel*>(this)->prior_of(wait); }
+
+  std::array<std::array<Mean, 3>, 4> by_end_{};  // [how it ended][client]
+  BoundedMap<std::uint64_t, Mean> by_tool_;
+};
+
+}  // namespace wg::fleet

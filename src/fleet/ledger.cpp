@@ -1,0 +1,71 @@
+#include "fleet/ledger.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace wg::fleet {
+
+void Ledger::set_capacity(std::optional<Tokens> capacity) {
+  capacity_ = capacity;
+  make_room();
+}
+
+Tokens Ledger::held(const SessionKey& copy) const {
+  const auto found = copies_.find(copy);
+  return found == copies_.end() ? Tokens{} : found->second.tokens;
+}
+
+void Ledger::take(const SessionKey& key, Tokens size) {
+  const auto [found, is_new] = copies_.try_emplace(key);
+  Copy& copy = found->second;
+  if (!is_new && copy.users == 0) idle_.erase(copy.place);
+  ++copy.users;
+  const Tokens grown = std::max({copy.tokens, size, Tokens{}});
+  total_ += grown - copy.tokens;
+  copy.tokens = grown;
+  make_room();
+}
+
+void Ledger::give_back(const SessionKey& key, Tokens size) {
+  const auto found = copies_.find(key);
+  if (found == copies_.end() || found->second.users == 0) return WG_BUG("a copy is given back that is not in use");
+  Copy& copy = found->second;
+  if (--copy.users > 0) return;
+  const Tokens left = std::max(size, Tokens{});
+  total_ += left - copy.tokens;
+  copy.tokens = left;
+  copy.used = ++uses_;
+  copy.place = idle_.insert(idle_.end(), key);
+  make_room();
+}
+
+std::uint64_t Ledger::last_use(const SessionKey& key) const {
+  const auto found = copies_.find(key);
+  return found == copies_.end() || found->second.users > 0 ? 0 : found->second.used;
+}
+
+void Ledger::drop_older_than(std::uint64_t use) {
+  while (!idle_.empty()) {
+    const Copy& oldest = copies_.at(idle_.front());
+    if (oldest.used >= use) return;
+    drop_oldest(oldest.tokens);
+  }
+}
+
+void Ledger::make_room() {
+  if (!capacity_) return;
+  while (total_ > *capacity_ && !idle_.empty()) drop_oldest(total_ - *capacity_);
+}
+
+void Ledger::drop_oldest(Tokens tokens) {
+  const auto found = copies_.find(idle_.front());
+  const Tokens gone = std::min(tokens, found->second.tokens);
+  found->second.tokens -= gone;
+  total_ -= gone;
+  if (found->second.tokens > Tokens{}) return;
+  copies_.erase(found);
+  idle_.pop_front();
+}
+
+}  // namespace wg::fleet

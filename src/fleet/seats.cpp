@@ -1,0 +1,99 @@
+#include "fleet/seats.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace wg::fleet {
+
+Seat* Seats::seat_of(const SessionKey& lineage) {
+  const auto found =
+      std::find_if(seats_.begin(), seats_.end(), [&](const Seat& seat) { return seat.lineage == lineage; });
+  return found == seats_.end() ? nullptr : &*found;
+}
+const Seat* Seats::find(const SessionKey& lineage) const { return const_cast<Seats*>(this)->seat_of(lineage); }
+
+bool Seats::counts_head(const SessionKey& head) const {
+  return std::any_of(heads_.begin(), heads_.end(), [&](const Head& one) { return one.key == head; });
+}
+
+void Seats::begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens head_size, Tokens own) {
+  Seat* seat = seat_of(lineage);
+  if (!seat) {
+    seat = &seats_.emplace_back();
+    seat->lineage = lineage;
+    seat->head = head;
+    use_head(head, head_size);
+  }
+  taken_ += own - seat->own;
+  seat->own = own;
+  ++seat->in_flight;
+  ++seat->turns;
+  ++in_flight_;
+}
+
+Seat* Seats::end_turn(const SessionKey& lineage) {
+  Seat* const seat = seat_of(lineage);
+  if (!seat || seat->in_flight == 0) return nullptr;
+  --seat->in_flight;
+  --in_flight_;
+  return seat;
+}
+
+void Seats::set_stays(const SessionKey& lineage, bool stays) {
+  if (Seat* const seat = seat_of(lineage)) seat->stays = stays;
+}
+
+void Seats::unseat(const SessionKey& lineage) {
+  const Seat* const seat = seat_of(lineage);
+  if (seat && seat->in_flight == 0) remove(static_cast<std::size_t>(seat - seats_.data()));
+}
+
+bool Seats::expire(TimePoint now) {
+  const std::size_t before = seats_.size();
+  for (std::size_t i = seats_.size(); i-- > 0;)
+    if (seats_[i].in_flight == 0 && now >= seats_[i].held_until) remove(i);
+  return seats_.size() != before;
+}
+
+void Seats::make_room(Tokens needed, Tokens capacity) {
+  while (taken_ + needed > capacity) {
+    const Seat* longest = nullptr;
+    for (const Seat& seat : seats_)
+      if (seat.in_flight == 0 && (!longest || seat.idle_since < longest->idle_since)) longest = &seat;
+    if (!longest) return;
+    remove(static_cast<std::size_t>(longest - seats_.data()));
+  }
+}
+
+void Seats::unseat_idle() {
+  for (std::size_t i = seats_.size(); i-- > 0;)
+    if (seats_[i].in_flight == 0) remove(i);
+}
+
+void Seats::remove(std::size_t at) {
+  taken_ -= seats_[at].own;
+  leave_head(seats_[at].head);
+  seats_[at] = seats_.back();
+  seats_.pop_back();
+}
+
+void Seats::use_head(const SessionKey& key, Tokens size) {
+  if (!key) return;
+  for (Head& head : heads_)
+    if (head.key == key) return void(++head.seats);
+  heads_.push_back({key, size, 1});
+  taken_ += size;
+}
+
+void Seats::leave_head(const SessionKey& key) {
+  for (Head& head : heads_) {
+    if (head.key != key || --head.seats > 0) continue;
+    taken_ -= head.tokens;
+    head = heads_.back();
+    heads_.pop_back();
+    return;
+  }
+}
+
+}  // namespace wg::fleet

@@ -1,0 +1,138 @@
+// The queue of `warm`: a request that no replica can take without throwing out what others need waits here, not inside
+// an engine, and is bound to a replica as late as possible.
+#include <algorithm>
+
+#include "fleet/state.h"
+
+namespace wg::fleet {
+
+namespace {
+constexpr Duration tick = std::chrono::milliseconds(250);  // holds and expectations run out between events
+
+policy::Urgency urgency_of(RequestClass kind) {
+  switch (kind) {
+    case RequestClass::sub_agent:
+      return policy::Urgency::sub_agent;
+    case RequestClass::background:
+      return policy::Urgency::background;
+    case RequestClass::turn:
+    case RequestClass::untracked:
+      break;
+  }
+  return policy::Urgency::foreground;
+}
+}  // namespace
+
+bool Fleet::State::takes_a_seat(const Request& request) const {
+  const RequestArrived& asked = request.asked;
+  return rules[asked.pool].policy == policy::PolicyName::warm && request.reading.lineage &&
+         replicas.all_by_rank(asked.pool);
+}
+
+void Fleet::State::arrive_warm(Request& request) {
+  if (may_stay(request)) {
+    const policy::Decision decision = warm_decision(request, true);
+    if (decision.replica != no_replica) return dispatch(request, decision);
+  }
+  book.unseat(request.reading.lineage);
+  queue(request);
+  pump(request.asked.pool);
+  if (request.queued) issue(Hold{request.asked.request});
+}
+
+void Fleet::State::queue(Request& request) {
+  request.queued = policy::queue_key(request.arrived, request.asked.request, urgency_of(request.asked.kind));
+  waiting[request.asked.pool].queue.emplace(*request.queued, request.asked.request);
+}
+
+void Fleet::State::leave_queue(Request& request) {
+  if (!request.queued) return;
+  waiting[request.asked.pool].queue.erase(*request.queued);
+  request.queued.reset();
+}
+
+// Looks at those that wait, in their order, and sends on whom it can.
+void Fleet::State::pump(PoolIndex pool) {
+  WaitingRoom& room = waiting[pool];
+  if (room.queue.empty()) return;
+  for (const EngineIndex engine : replicas.engines_of(pool))
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.replica(index).seats.expire(now);
+  std::vector<Request*> skipped;
+  for (auto next = room.queue.begin(); next != room.queue.end();) {
+    Request& waiter = requests.at(next->second);
+    ++next;
+    if (try_waiter(waiter)) {
+      for (Request* const passed : skipped) ++passed->overtaken;
+      continue;
+    }
+    // Whom nothing fits is passed over, but neither by many at a time nor for ever.
+    skipped.push_back(&waiter);
+    if (skipped.size() > policy::most_skipped || waiter.overtaken >= policy::most_overtaken) break;
+  }
+  keep_ticking(pool);
+}
+
+// True: it waits no longer.
+bool Fleet::State::try_waiter(Request& request) {
+  if (!takes_a_seat(request)) {  // the policy has changed
+    leave_queue(request);
+    arrive_free(request);
+    return true;
+  }
+  policy::Decision decision = warm_decision(request, false);
+  if (decision.replica == no_replica) {
+    const bool one_is_up = std::any_of(warm_views.begin(), warm_views.end(), [](const auto& view) { return view.up; });
+    if (one_is_up) return false;
+    leave_queue(request);
+    reject_none_up(request);
+    return true;
+  }
+  leave_queue(request);
+  const Tokens need = book.need(request.reading, decision.replica);
+  book.replica(decision.replica).seats.make_room(need, book.capacity(decision.replica));
+  dispatch(request, decision);
+  return true;
+}
+
+void Fleet::State::keep_ticking(PoolIndex pool) {
+  WaitingRoom& room = waiting[pool];
+  if (room.ticking || room.queue.empty()) return;
+  room.ticking = true;
+  issue(SetTimer{pool, now + tick});
+}
+
+void Fleet::State::on(const TimerFired& event) {
+  if (event.timer >= waiting.size()) return;
+  const auto pool = static_cast<PoolIndex>(event.timer);
+  waiting[pool].ticking = false;
+  refuse_late(pool);
+  pump(pool);
+}
+
+// Waiting is the rule. Where a bound is set, it is for conversations that have not begun: half a one is worth nothing.
+void Fleet::State::refuse_late(PoolIndex pool) {
+  const std::optional<Duration> bound = rules[pool].warm.max_wait;
+  if (!bound) return;
+  std::vector<Request*> late;
+  for (const auto& [key, id] : waiting[pool].queue) {
+    Request& waiter = requests.at(id);
+    const Lineage* const lineage = book.find(waiter.reading.lineage);
+    if (now - waiter.arrived > *bound && (!lineage || lineage->turns == 0)) late.push_back(&waiter);
+  }
+  for (Request* const waiter : late) {
+    leave_queue(*waiter);
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*bound).count();
+    reject(*waiter,
+           {waiter->asked.request, 503, static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds, 1, 30)),
+            "all seats are taken, and admission.max_wait has passed", false},
+           "queue: admission.max_wait has passed");
+  }
+}
+
+bool Fleet::State::another_is_up(const Request& request) {
+  replicas.views({request.asked.pool, true, false, {}}, sessions, views);
+  policy::leave_out_tried(views, request.tried);
+  return std::any_of(views.begin(), views.end(), [](const policy::ReplicaView& view) { return view.up; });
+}
+
+}  // namespace wg::fleet

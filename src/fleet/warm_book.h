@@ -1,0 +1,103 @@
+// What `warm` knows and expects: lineages, what each replica's cache should hold, who has a seat there, what has been
+// sent to it and not read yet, and what it was seen to do. It watches under every policy, so that a switch to `warm`
+// finds it informed; it decides nothing. See docs/policies/warm.md.
+// Invariants: a request that was sent is given back exactly once; nothing here is below zero. Owner: the fleet.
+#pragma once
+
+#include <vector>
+
+#include "fleet/heads.h"
+#include "fleet/learnt.h"
+#include "fleet/ledger.h"
+#include "fleet/lineages.h"
+#include "fleet/seats.h"
+#include "fleet/warm_rules.h"
+#include "policy/warm.h"
+
+namespace wg::fleet {
+
+// What the book keeps of one request.
+struct Reading {
+  SessionKey lineage, head;      // lineage zero: nothing is kept
+  ReplicaIndex at = no_replica;  // where it is being read or answered
+  Tokens prompt;                 // estimated
+  Tokens cached;                 // expected where it was sent
+  std::uint64_t copy_used = 0;   // when the copy that it should find there was used last
+  bool is_new_there = false;     // its lineage had no copy there
+  bool unread = false;           // sent, and not prefilled
+  bool clean = false;
+  std::uint32_t beside = 0;  // in flight there when it was sent
+  bool measured = false;
+  double prefill_s = 0;
+  TimePoint sent;
+  double first_content_s = 0;
+  Tokens measured_prompt, measured_cached, measured_output;
+  bool cached_measured = false;
+  Wait wait;  // what follows
+};
+
+struct WarmReplica {
+  Ledger ledger;
+  Seats seats;
+  Learnt learnt;
+  std::optional<Tokens> capacity;
+  std::vector<RequestId> unread;
+  double unread_s = 0;  // predicted, of all of these
+  TimePoint read_by;    // when they should all have been prefilled
+  std::uint64_t hits_expected = 0, hits_missed = 0;
+
+  double backlog_s(TimePoint now) const { return unread.empty() ? 0 : std::max(0.0, to_seconds(read_by - now)); }
+};
+
+class WarmBook {
+ public:
+  explicit WarmBook(std::size_t session_limit) : lineages_(session_limit) {}
+
+  WarmReplica& replica(ReplicaIndex index);
+  const WarmReplica& replica(ReplicaIndex index) const { return replicas_[index]; }
+  std::size_t replica_count() const { return replicas_.size(); }
+  void set_capacity(ReplicaIndex index, std::optional<Tokens> capacity);
+
+  Lineage& lineage(const SessionKey& key, const RequestArrived& asked);
+  const Lineage* find(const SessionKey& key) const { return lineages_.peek(key); }
+  Heads& heads() { return heads_; }
+  const GapModel& gaps() const { return gaps_; }
+
+  // A turn has arrived: its lineage's pause is over.
+  void arrived(Reading& reading, const RequestArrived& asked, TimePoint now);
+  Tokens expected_cached(const Reading& reading, ReplicaIndex at) const;
+  Tokens need_now(const Reading& reading, ReplicaIndex at) const;
+  Tokens reserve(const Reading& reading, ReplicaIndex at) const;
+  Tokens need(const Reading& reading, ReplicaIndex at) const;  // of a seat there
+  double read_s(const Reading& reading, ReplicaIndex at) const;
+  double reread_s(const Reading& reading, ReplicaIndex at) const;
+  // C and g* there.
+  Tokens capacity(ReplicaIndex at) const;
+  bool stays(const Lineage& lineage, ReplicaIndex at) const;
+  double crowd_s(ReplicaIndex at) const;
+  double quantum(ReplicaIndex at, const Lineage& lineage, Tokens context) const;
+  double break_even_s(ReplicaIndex at, const Lineage& lineage) const;
+
+  void sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint now);
+  void prefilled(RequestId id, Reading& reading, TimePoint now);  // its first token came
+  void reported(Reading& reading, const UsageReported& usage);
+  // It is over there. `came_to_its_end`: else nothing is known of what it left.
+  void ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules);
+  // The turn's lineage yields its seat, if it is idle.
+  void unseat(const SessionKey& lineage);
+
+ private:
+  void forget_unread(RequestId id, Reading& reading, WarmReplica& at, TimePoint now);
+  void keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules);
+  void learn(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules);
+  void correct(const Reading& reading, WarmReplica& at);
+
+  Lineages lineages_;
+  Heads heads_;
+  GapModel gaps_;
+  policy::PrefillFit all_;  // of all replicas
+  InterToken all_tokens_;   // likewise
+  std::vector<WarmReplica> replicas_;
+};
+
+}  // namespace wg::fleet

@@ -1,0 +1,112 @@
+// What `warm` sees of each replica, and what it makes of it for one request.
+#include <algorithm>
+
+#include "fleet/state.h"
+
+namespace wg::fleet {
+
+namespace {
+// A sub-agent's prompt begins as its parent's does for about a fifth (measured on Claude Code: the tools' list).
+constexpr std::int64_t parent_share = 5;
+// In `throughput` mode residents have no quantum, but nobody waits longer than this for one of them to end.
+constexpr Duration longest_wait = std::chrono::minutes(10);
+}  // namespace
+
+// The residents of a replica have grown out of it together, and each turn reads again what the others' have thrown out.
+// k residents with an overflow O give k turns in T + k pf(O) seconds, one less gives k - 1 in T.
+bool Fleet::State::outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const {
+  const WarmReplica& its = book.replica(lineage.home);
+  const double residents = static_cast<double>(its.seats.all().size());
+  const Tokens needed = its.seats.taken() - seat.own + std::max(seat.own, book.need_now(request.reading, lineage.home));
+  const Tokens over = needed - book.capacity(lineage.home);
+  if (over <= Tokens{} || residents < 2) return false;
+  const policy::PrefillModel& model = its.learnt.prefill();
+  const double over_s = policy::prefill_s(model, over, lineage.context - over) - model.base_s;
+  const double turn_s = its.learnt.turn_s() + book.gaps().expected_s(lineage.gaps, lineage.wait);
+  return residents * (residents - 1) * over_s > turn_s;
+}
+
+// Whether a resident is to make way for those that wait.
+bool Fleet::State::yields(const Seat& seat, const Request& request) const {
+  const PoolIndex pool = request.asked.pool;
+  const WaitingRoom& room = waiting[pool];
+  const Lineage* const lineage = book.find(seat.lineage);
+  if (!lineage) return true;
+  if (outgrown(*lineage, seat, request)) return true;
+  if (room.queue.empty()) return false;
+  const Learnt& learnt = book.replica(lineage->home).learnt;
+  const double gap_s = book.gaps().expected_s(lineage->gaps, lineage->wait);
+  const double reread_s = policy::prefill_s(learnt.prefill(), lineage->context, {});
+  const auto quantum = policy::quantum_turns(rules[pool].warm.mode, reread_s, learnt.turn_s() + gap_s);
+  if (quantum) return seat.turns >= *quantum;
+  return seat.turns >= policy::least_quantum && now - room.queue.begin()->first.due > longest_wait;
+}
+
+bool Fleet::State::may_stay(const Request& request) const {
+  const Lineage* const lineage = book.find(request.reading.lineage);
+  if (!lineage || lineage->home == no_replica || !replicas.up(replicas.row(lineage->home))) return false;
+  const Seat* const seat = book.replica(lineage->home).seats.find(request.reading.lineage);
+  return seat && (seat->in_flight > 0 || !yields(*seat, request));
+}
+
+policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const Request& request,
+                                         bool is_resident) const {
+  const WarmReplica& its = book.replica(view.replica);
+  policy::WarmView out;
+  out.replica = view.replica;
+  out.up = view.up;
+  out.in_flight = static_cast<std::uint32_t>(view.in_flight);
+  out.crowd_s = book.crowd_s(view.replica);
+  out.seated = static_cast<std::uint32_t>(its.seats.all().size());
+  if (out.seated > 0 && its.seats.find(request.reading.lineage)) --out.seated;  // nobody crowds himself
+  out.unread = static_cast<std::uint32_t>(its.unread.size());
+  out.backlog_s = its.backlog_s(now);
+  out.cached = book.expected_cached(request.reading, view.replica);
+  out.prefill_s = book.read_s(request.reading, view.replica);
+  out.need = book.need(request.reading, view.replica);
+  out.room = book.capacity(view.replica) - its.seats.taken();
+  out.is_resident = is_resident;
+  out.is_empty = its.seats.all().empty();
+  if (out.need > out.room) {
+    for (const Seat& seat : its.seats.all()) {
+      if (seat.in_flight > 0) {
+        if (!seat.stays) out.leaving += seat.own;
+        continue;
+      }
+      out.displaced_s = std::max(out.displaced_s, seat.reread_s);
+      // Memoryless: however long it has been away, the rest is expected to be the mean.
+      out.expected_back_s = out.expected_back_s > 0 ? std::min(out.expected_back_s, seat.back_in_s) : seat.back_in_s;
+    }
+  }
+  return out;
+}
+
+policy::Decision Fleet::State::warm_decision(const Request& request, bool is_resident) {
+  const RequestArrived& asked = request.asked;
+  const PoolRule& rule = rules[asked.pool];
+  replicas.views({asked.pool, true, false, rule.threshold}, sessions, views);
+  if (!request.tried.empty()) policy::leave_out_tried(views, request.tried);
+
+  const Lineage* const lineage = book.find(request.reading.lineage);
+  policy::WarmAsk ask;
+  ask.home = lineage ? lineage->home : no_replica;
+  ask.must_fit = rule.warm.late_binding;
+  ask.keep_busy = rule.warm.keep_busy;
+  ask.may_move = rule.warm.move;
+  ask.by_price = rule.warm.price;
+  warm_views.clear();
+  for (const policy::ReplicaView& view : views) {
+    if (!replicas.row(view.replica).state.rank) continue;
+    warm_views.push_back(warm_view(view, request, is_resident && view.replica == ask.home));
+  }
+  if (ask.home != no_replica && ask.home < book.replica_count())
+    ask.reread_s = book.reread_s(request.reading, ask.home);
+  policy::Decision decision = policy::warm(warm_views, ask);
+  // A title call lies beside the conversation: it does not take the session along.
+  const Session* const session = sessions.peek(asked.session);
+  if (asked.kind == RequestClass::background && session && session->state.home != no_replica)
+    decision.becomes_home = false;
+  return decision;
+}
+
+}  // namespace wg::fleet

@@ -1,0 +1,32 @@
+// How long it pays to keep a replica's cache for a session that is away, and whom to keep it for.
+// Source: InferCept's preserve-or-discard rule, for k residents at once. With seats for k contexts a replica gives k
+// turns in s_hit + g seconds, and pays for each rotation, one in q turns, with reading a context; without seats it
+// gives one turn in pf + D / k. They are even at g* = k pf + D - s_hit - pf / q: below it seats win, above it an empty
+// seat costs more than reading again. Pure; any thread.
+#pragma once
+
+#include "core/units.h"
+
+namespace wg::policy {
+
+// What a replica was seen to do.
+struct ServiceFacts {
+  double residents = 1;      // k: contexts that fit at a time, whole ones
+  double reread_s = 0;       // pf: reading one again, of what others do not share
+  double decode_s = 0;       // D: one turn's answer, alone on the replica
+  double hit_service_s = 0;  // s_hit: from dispatch to end of a turn that found its context; 0: none was seen yet
+  double quantum = 3;        // q: turns between two rotations
+};
+
+// Seconds, at least least_break_even_s.
+double break_even_s(const ServiceFacts& facts);
+inline constexpr double least_break_even_s = 0.5;
+
+// For how long an idle resident keeps its seat. Nobody announces the end of a session: four times what it usually takes
+// to come back frees the seats of those that ended early, and misses one return in fifty of a memoryless wait.
+double hold_s(double break_even, double expected_gap_s);
+
+// Whether a session that is expected back in so many seconds is protected at all.
+constexpr bool is_worth_holding(double break_even, double expected_gap_s) { return expected_gap_s <= break_even; }
+
+}  // namespace wg::policy

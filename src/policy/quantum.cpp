@@ -1,0 +1,15 @@
+#include "policy/quantum.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wg::policy {
+
+std::optional<std::uint32_t> quantum_turns(WarmMode mode, double prefill_s, double turn_s) {
+  if (mode != WarmMode::latency) return std::nullopt;
+  constexpr double most = 10'000;
+  const double turns = std::round(prefill_s / (rotation_share * std::max(turn_s, 0.01)));
+  return std::max(least_quantum, static_cast<std::uint32_t>(std::clamp(turns, 0.0, most)));
+}
+
+}  // namespace wg::policy
