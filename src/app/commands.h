@@ -15,5 +15,6 @@ void add_replica(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_replay(CLI::App& app, int& status);
 void add_simulate(CLI::App& app, int& status);
+void add_status(CLI::App& app, int& status);
 
 }  // namespace wg::app

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
       "  warmgate serve --engine http://127.0.0.1:8000     a gateway in front of one vLLM with all its ranks\n"
       "  warmgate serve --config warmgate.yaml             the same from a file\n"
       "  warmgate check warmgate.yaml                      says what is wrong with the file\n"
+      "  warmgate status                                   a running gateway: replicas, seats, what limits it\n"
       "  warmgate simulate                                 what policies would do for your machine and agents\n"
       "  warmgate bench --url http://127.0.0.1:8080        agents against a real server, and what came of it\n"
       "  warmgate demo                                     all of it in one process, without a GPU\n"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   wg::app::add_simulate(app, status);
   wg::app::add_bench(app, status);
   wg::app::add_replay(app, status);
+  wg::app::add_status(app, status);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return "warmgate: " + std::string(error.what()) + "\nsee: " + failed->get_name() + " --help\n";
   });

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "policy/load.h"
+#include "policy/quantum.h"
 
 namespace wg::config {
 
@@ -43,6 +44,7 @@ struct Pool {
   policy::PolicyName policy = policy::PolicyName::sticky;
   std::optional<std::uint32_t> spill_threshold;  // empty: auto
   bool spill_rehome = false;
+  policy::WarmMode warm_mode = policy::WarmMode::latency;
   std::vector<Engine> engines;
 };
 
@@ -51,6 +53,9 @@ struct Config {
   std::uint32_t threads = 1;
   std::vector<Pool> pools;
 
+  struct Admission {
+    Duration max_wait{};  // 0: nobody is refused for load
+  } admission;
   struct Sessions {
     std::size_t limit = 65'536;
     Duration active_for = std::chrono::seconds(60);

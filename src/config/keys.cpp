@@ -45,6 +45,10 @@ constexpr std::array table{
     Key{.path = "pools[].routing.policy", .kind = Kind::choice, .fallback = "sticky", .words = policy::policy_names,
         .meaning = "The rule: docs/policies has a page for each.",
         .store = [](Place& at, const Value& v) { at.pool->policy = *policy::policy_named(v.text); }},
+    Key{.path = "pools[].routing.mode", .kind = Kind::choice, .fallback = "latency", .words = policy::warm_mode_names,
+        .meaning = "What warm trades: latency lets residents yield their seats after a quantum of turns, throughput lets "
+                   "them stay until they pause, fair-tail holds no seats.",
+        .store = [](Place& at, const Value& v) { at.pool->warm_mode = *policy::warm_mode_named(v.text); }},
     Key{.path = "pools[].routing.spill", .kind = Kind::section, .meaning = "When a turn leaves its busy home."},
     Key{.path = "pools[].routing.spill.threshold", .kind = Kind::count, .fallback = "auto", .or_auto = true, .low = 0,
         .high = 100'000,
@@ -82,6 +86,12 @@ constexpr std::array table{
         .low = 1, .high = 128, .words = "the name of an environment variable: letters, digits and _",
         .meaning = "The environment variable that holds the engine's API key. The key takes the place of the client's.",
         .store = [](Place& at, const Value& v) { at.engine->api_key_env = v.text; }, .acceptable = is_variable_name},
+
+    Key{.path = "admission", .kind = Kind::section, .meaning = "Whether load may refuse anybody; by itself it does not."},
+    Key{.path = "admission.max_wait", .kind = Kind::duration, .fallback = "0s", .low = 0, .high = one_day,
+        .meaning = "A conversation that has not begun gets 503 with Retry-After when it has waited so long for a seat "
+                   "(policy warm). 0s: it waits on. One that has begun is never refused.",
+        .store = [](Place& at, const Value& v) { at.config.admission.max_wait = v.duration; }},
 
     Key{.path = "sessions", .kind = Kind::section, .meaning = "What is remembered of conversations."},
     Key{.path = "sessions.limit", .kind = Kind::count, .fallback = "65536", .low = 1, .high = 16'777'216,

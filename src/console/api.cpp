@@ -6,6 +6,7 @@
 
 #include "console/metrics_page.h"
 #include "console/shown_replicas.h"
+#include "console/warm_rows.h"
 
 namespace wg::console {
 namespace {
@@ -121,16 +122,30 @@ ApiAnswer replicas(Shared& shared) {
   return ok({{"replicas", rows}, {"engines", engines}, {"unsteered_requests", shared.brain.unsteered_total()}});
 }
 
+// What stands behind "name=" in a query; empty: nothing does.
+std::string_view value_of(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    if (part.starts_with(name)) return part.substr(name.size());
+    query.remove_prefix(std::min(part.size() + 1, query.size()));
+  }
+  return {};
+}
+std::size_t limit_of(std::string_view query, std::size_t usual, std::size_t most) {
+  const std::string_view text = value_of(query, "limit=");
+  std::size_t limit = usual;
+  std::from_chars(text.data(), text.data() + text.size(), limit);
+  return std::min(limit, most);
+}
+
 ApiAnswer sessions(Shared& shared, std::string_view query) {
-  std::size_t limit = 1000;
-  if (const auto at = query.find("limit="); at != query.npos)
-    std::from_chars(query.data() + at + 6, query.data() + query.size(), limit);
+  const std::size_t limit = limit_of(query, 1000, 10'000);
   const auto directory = shared.brain.directory().get();
   json rows = json::array();
   const auto id_of = [&](ReplicaIndex replica) {
     return replica == no_replica ? json() : json(directory->replicas[replica].id);
   };
-  for (const auto& session : shared.brain.fleet().sessions(std::min<std::size_t>(limit, 10'000)))
+  for (const auto& session : shared.brain.fleet().sessions(limit))
     rows.push_back({{"session", session.key.short_hex()},
                     {"parent", session.parent ? json(session.parent.short_hex()) : json()},
                     {"pool", directory->pools[session.pool].name},
@@ -227,8 +242,14 @@ ApiAnswer answer(Shared& shared, std::string_view method, std::string_view targe
                  : wrong(405, "allowed: GET");
   if (path == "/api/v1/replicas") return reads ? replicas(shared) : wrong(405, "allowed: GET");
   if (path == "/api/v1/sessions") return reads ? sessions(shared, query) : wrong(405, "allowed: GET");
+  if (path == "/api/v1/warm") return reads ? ok(warm_body(shared)) : wrong(405, "allowed: GET");
+  if (path == "/api/v1/decisions")
+    return reads ? ok(decisions_body(shared, value_of(query, "session="), limit_of(query, 100, 4096)))
+                 : wrong(405, "allowed: GET");
   if (path == "/health") return ok({{"status", "ok"}});
-  return wrong(404, "there are: /metrics, /api/v1/replicas, /api/v1/sessions, /api/v1/pools/NAME/policy");
+  return wrong(404,
+               "there are: /metrics, /api/v1/replicas, /api/v1/sessions, /api/v1/warm, /api/v1/decisions, "
+               "/api/v1/pools/NAME/policy");
 }
 
 }  // namespace wg::console

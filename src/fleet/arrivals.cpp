@@ -121,8 +121,15 @@ void Fleet::State::dispatch(Request& request, const policy::Decision& decision) 
   if (row.state.rank && request.reading.lineage) book.sent(asked.request, request.reading, decision.replica, now);
   replicas.dispatched(decision.replica, route);
   issue(Dispatch{asked.request, decision.replica, route, false});
-  issue(Note{Note::What::decision, asked.request, row.state.engine, decision.replica, route, decision.rule,
-             decision.candidates});
+  issue(Note{.what = Note::What::decision,
+             .request = asked.request,
+             .engine = row.state.engine,
+             .replica = decision.replica,
+             .route = route,
+             .rule = decision.rule,
+             .candidates = decision.candidates,
+             .session = asked.session,
+             .waited = now - request.arrived});
 }
 
 void Fleet::State::reject(Request& request, Reject answer, const char* rule) {

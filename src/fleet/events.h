@@ -58,13 +58,13 @@ struct RequestArrived {
   SessionKey session, lineage, parent;  // zero: none
   RequestClass kind = RequestClass::turn;
   Tokens prompt_estimate;
-  SessionKey head;              // hash of system text and tools; zero: none
-  std::int64_t text_bytes = 0;  // that become prompt; 0: not known
-  std::uint8_t dialect = 0;     // whose texts have a tokens-per-byte ratio of their own; below `dialects`
-  ClientKind client = ClientKind::unknown;
   bool steerable_path = true;     // false: /v1/responses, embeddings, ...: ranks ignore the rank header there
   SessionKey pinned_to_response;  // hash of previous_response_id or of the id in the path; zero: none
   bool must_be_pinned = false;    // GET /v1/responses/{id}: without a known maker there is nowhere to go
+  SessionKey head = {};           // hash of system text and tools; zero: none
+  std::int64_t text_bytes = 0;    // that become prompt; 0: not known
+  std::uint8_t dialect = 0;       // whose texts have a tokens-per-byte ratio of their own; below `dialects`
+  ClientKind client = ClientKind::unknown;
 };
 
 inline constexpr std::uint8_t dialects = 8;
@@ -189,6 +189,8 @@ struct Note {
   policy::Route route = policy::Route::placed;
   const char* rule = "";  // a literal: which rule decided
   std::vector<policy::Candidate> candidates;
+  SessionKey session = {};  // of a decision: whose
+  Duration waited = {};     // ... and how long it was in the queue
 };
 
 using Command = std::variant<Dispatch, Reject, ProbeEvery, Note, Hold, SetTimer>;

@@ -12,6 +12,7 @@
 
 #include "fleet/events.h"
 #include "fleet/warm_rules.h"
+#include "fleet/warm_state.h"
 
 namespace wg::fleet {
 
@@ -88,6 +89,8 @@ class Fleet {
   std::vector<ReplicaState> replicas(TimePoint now) const;
   std::vector<SessionState> sessions(std::size_t limit) const;  // most recently used first
   PoolState pool(PoolIndex pool) const;
+  std::vector<WarmReplicaState> warm_replicas(TimePoint now) const;  // those with a rank that are not retired
+  WarmPoolState warm_pool(PoolIndex pool, TimePoint now) const;
   bool engine_up(EngineIndex engine) const;
   std::size_t requests_known() const;
   std::size_t sessions_known() const;

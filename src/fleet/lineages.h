@@ -13,6 +13,7 @@ namespace wg::fleet {
 
 struct Lineage {
   SessionKey head;
+  PoolIndex pool = 0;
   Tokens context;                  // of its last turn: prompt and answer
   ReplicaIndex home = no_replica;  // where it was sent last; its seat is there if it has one
   std::array<ReplicaIndex, 3> copies{no_replica, no_replica, no_replica};  // the latest first

@@ -156,7 +156,8 @@ class World {
       }
     }
     for (const auto& [request, count] : answers) RC_ASSERT(count == 1);
-    if (std::holds_alternative<RequestArrived>(event)) RC_ASSERT(answers.size() == 1u);
+    // `warm` may let it wait, and then lets it go at any later event.
+    if (std::holds_alternative<RequestArrived>(event) && !d_.the<Hold>()) RC_ASSERT(answers.size() >= 1u);
     compare();
   }
   void compare() const {

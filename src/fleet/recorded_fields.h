@@ -26,23 +26,33 @@ WG_RECORDED(ReplicaSampled, "sampled", engine, rank, running, waiting, kv_usage)
 WG_RECORDED(ProbeGood, "probe-good", engine)
 WG_RECORDED(ProbeBad, "probe-bad", engine, refused)
 WG_RECORDED(RequestArrived, "arrived", request, pool, session, lineage, parent, kind, prompt_estimate, steerable_path,
-            pinned_to_response, must_be_pinned)
+            pinned_to_response, must_be_pinned, head, text_bytes, dialect, client)
 WG_RECORDED(AttemptFailed, "attempt-failed", request, failure)
 WG_RECORDED(FirstByte, "first-byte", request)
 WG_RECORDED(FirstContent, "first-content", request)
-WG_RECORDED(UsageReported, "usage", request, prompt, cached, output, measured, cached_measured)
+WG_RECORDED(UsageReported, "usage", request, prompt, cached, output, measured, cached_measured, end, tool)
 WG_RECORDED(ResponseMade, "response-made", request, response)
 WG_RECORDED(Finished, "finished", request, outcome)
 WG_RECORDED(SessionReleased, "session-released", pool, session)
 WG_RECORDED(TimerFired, "timer", timer)
 WG_RECORDED(PolicyChanged, "policy-changed", pool, policy, spill_threshold)
-WG_RECORDED(PoolSpec, "pool", name, policy, spill_threshold, spill_rehome)
 WG_RECORDED(EngineSpec, "engine", name, pool)
 // clang-format on
 #undef WG_RECORDED
 
+// Of `warm` only what can be configured: a recording is made in service, where all its rules are in force.
+inline constexpr const char* recorded_name(const PoolSpec&) { return "pool"; }
+inline auto fields_of(PoolSpec& spec) {
+  auto& [name, policy, spill_threshold, spill_rehome, warm] = spec;
+  return std::tie(name, policy, spill_threshold, spill_rehome, warm.mode, warm.max_wait);
+}
+inline auto fields_of(const PoolSpec& spec) { return fields_of(const_cast<PoolSpec&>(spec)); }
+
 // The last value of each kind of word that is recorded as a number.
 constexpr int last_of(RequestClass) { return static_cast<int>(RequestClass::untracked); }
+constexpr int last_of(ClientKind) { return static_cast<int>(ClientKind::chat); }
+constexpr int last_of(AnswerEnd) { return static_cast<int>(AnswerEnd::cut); }
+constexpr int last_of(policy::WarmMode) { return static_cast<int>(policy::WarmMode::fair_tail); }
 constexpr int last_of(Failure) { return static_cast<int>(Failure::timed_out); }
 constexpr int last_of(Outcome) { return static_cast<int>(Outcome::refused_by_us); }
 constexpr int last_of(policy::PolicyName) {

@@ -84,8 +84,11 @@ void Fleet::State::on(const Finished& event) {
 
 void Fleet::State::let_go(Request& request, bool came_to_its_end) {
   replicas.released(request.replica);
-  if (request.reading.at != no_replica)
-    book.ended(request.asked.request, request.reading, now, came_to_its_end, rules[request.asked.pool].warm);
+  if (request.reading.at == no_replica) return;
+  const PoolRule& rule = rules[request.asked.pool];
+  WarmRules its_rules = rule.warm;
+  its_rules.holds_seats = rule.policy == policy::PolicyName::warm;
+  book.ended(request.asked.request, request.reading, now, came_to_its_end, its_rules);
 }
 
 void Fleet::State::on(const SessionReleased& event) {

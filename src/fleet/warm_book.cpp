@@ -30,6 +30,7 @@ Lineage& WarmBook::lineage(const SessionKey& key, const RequestArrived& asked) {
   if (Lineage* const known = lineages_.touch(key)) return *known;
   Lineage made;
   made.head = asked.head;
+  made.pool = asked.pool;
   made.wait.client = asked.client;
   return lineages_.put(key, made, [this](const SessionKey& old, const Lineage& evicted) {
     if (evicted.home != no_replica) replica(evicted.home).seats.unseat(old);
@@ -227,7 +228,9 @@ void WarmBook::learn(const Reading& reading, WarmReplica& at, TimePoint now, con
 void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules) {
   WarmReplica& its = replica(reading.at);
   const Lineage* const lineage = lineages_.peek(reading.lineage);
-  if (!lineage || lineage->home != reading.at || rules.mode == policy::WarmMode::fair_tail)
+  // Where the cache's size is not known nobody can say what fits, so nobody waits and no seat needs to be held.
+  const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity;
+  if (!lineage || lineage->home != reading.at || !holds)
     return its.seats.unseat(reading.lineage);
   const double gap_s = gaps_.expected_s(lineage->gaps, lineage->wait);
   const double even_s = rules.gate ? break_even_s(reading.at, *lineage) : GapModel::longest_s;

@@ -12,6 +12,7 @@
 #include "fleet/lineages.h"
 #include "fleet/seats.h"
 #include "fleet/warm_rules.h"
+#include "fleet/warm_state.h"
 #include "policy/warm.h"
 
 namespace wg::fleet {
@@ -60,8 +61,14 @@ class WarmBook {
 
   Lineage& lineage(const SessionKey& key, const RequestArrived& asked);
   const Lineage* find(const SessionKey& key) const { return lineages_.peek(key); }
-  Heads& heads() { return heads_; }
   const GapModel& gaps() const { return gaps_; }
+
+  template <class Visit>
+  void for_each_lineage(Visit&& visit) const {
+    lineages_.for_each([&](const SessionKey&, const Lineage& lineage) { visit(lineage); });
+  }
+  const Heads& heads() const { return heads_; }
+  WarmReplicaState state_of(ReplicaIndex index, TimePoint now) const;
 
   // A turn has arrived: its lineage's pause is over.
   void arrived(Reading& reading, const RequestArrived& asked, TimePoint now);
@@ -90,6 +97,7 @@ class WarmBook {
   void forget_unread(RequestId id, Reading& reading, WarmReplica& at, TimePoint now);
   void keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules);
   void learn(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules);
+  double usual_break_even_s(ReplicaIndex index) const;
   void correct(const Reading& reading, WarmReplica& at);
 
   Lineages lineages_;

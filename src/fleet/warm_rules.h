@@ -12,6 +12,7 @@ namespace wg::fleet {
 struct WarmRules {
   policy::WarmMode mode = policy::WarmMode::latency;
   std::optional<Duration> max_wait;  // empty: nobody is refused for load
+  bool holds_seats = true;           // false: another policy is in force, and nobody waits
   bool price = true;                 // false: the fewest in flight
   bool gate = true;                  // false: everybody is protected, for any pause
   bool late_binding = true;          // false: no waiting in the gateway

@@ -11,7 +11,13 @@ fleet::Spec spec_of(const config::Config& config) {
   fleet::Spec spec;
   for (PoolIndex p = 0; p < config.pools.size(); ++p) {
     const config::Pool& pool = config.pools[p];
-    spec.pools.push_back({pool.model, pool.policy, pool.spill_threshold, pool.spill_rehome});
+    fleet::PoolSpec& made = spec.pools.emplace_back();
+    made.name = pool.model;
+    made.policy = pool.policy;
+    made.spill_threshold = pool.spill_threshold;
+    made.spill_rehome = pool.spill_rehome;
+    made.warm.mode = pool.warm_mode;
+    if (config.admission.max_wait > Duration{}) made.warm.max_wait = config.admission.max_wait;
     for (const config::Engine& engine : pool.engines) spec.engines.push_back({engine.name, p});
   }
   spec.session_limit = config.sessions.limit;
@@ -202,6 +208,7 @@ void Brain::note(const fleet::Note& note) {
   switch (note.what) {
     case What::decision:
       last_rule_ = note.rule;
+      decisions_.add(note, fleet_now());
       if (note.route == policy::Route::unsteered && unsteered_++ == 0)
         log_.warning(
             "a request went to an engine with several ranks by a path that cannot be steered (/v1/responses and the "

@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "core/ids.h"
 #include "fleet/fleet.h"
+#include "gateway/decision_log.h"
 #include "gateway/decision_recorder.h"
 #include "gateway/directory.h"
 #include "net/loop.h"
@@ -71,6 +72,7 @@ class Brain {
 
   // For the admin API; on the brain's loop.
   const fleet::Fleet& fleet() const { return fleet_; }
+  const DecisionLog& decisions() const { return decisions_; }
   const std::vector<EngineInfo>& engines() const { return engines_; }
   std::uint64_t unsteered_total() const { return unsteered_; }
   TimePoint fleet_now() const;
@@ -114,6 +116,7 @@ class Brain {
   std::vector<Late> late_;
   net::Timer late_timer_;
   std::vector<std::uint32_t> engines_up_;  // by pool
+  DecisionLog decisions_;
   std::uint64_t unsteered_ = 0;
   const char* last_rule_ = "";
   bool told_of_loss_ = false;

@@ -6,11 +6,12 @@ namespace wg::policy {
 
 TEST(PolicyName, EveryNameLeadsBackToItself) {
   for (const PolicyName name :
-       {PolicyName::off, PolicyName::round_robin, PolicyName::least, PolicyName::hash, PolicyName::sticky}) {
+       {PolicyName::off, PolicyName::round_robin, PolicyName::least, PolicyName::hash, PolicyName::sticky,
+        PolicyName::warm}) {
     EXPECT_EQ(policy_named(name_of(name)), name);
     EXPECT_NE(policy_names.find(name_of(name)), std::string_view::npos) << name_of(name);
   }
-  for (const std::string_view unknown : {"", "Sticky", "round_robin", "warm", "stick", "sticky "})
+  for (const std::string_view unknown : {"", "Sticky", "round_robin", "Warm", "stick", "sticky "})
     EXPECT_EQ(policy_named(unknown), std::nullopt) << unknown;
 }
 

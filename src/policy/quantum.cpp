@@ -5,6 +5,24 @@
 
 namespace wg::policy {
 
+std::string_view name_of(WarmMode mode) {
+  switch (mode) {
+    case WarmMode::latency:
+      return "latency";
+    case WarmMode::throughput:
+      return "throughput";
+    case WarmMode::fair_tail:
+      return "fair-tail";
+  }
+  return "unknown";
+}
+
+std::optional<WarmMode> warm_mode_named(std::string_view name) {
+  for (const WarmMode mode : {WarmMode::latency, WarmMode::throughput, WarmMode::fair_tail})
+    if (name_of(mode) == name) return mode;
+  return std::nullopt;
+}
+
 std::optional<std::uint32_t> quantum_turns(WarmMode mode, double prefill_s, double turn_s) {
   if (mode != WarmMode::latency) return std::nullopt;
   constexpr double most = 10'000;

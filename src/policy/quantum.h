@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace wg::policy {
 
@@ -13,6 +14,10 @@ enum class WarmMode : std::uint8_t {
   throughput,  // residents stay until they pause or end
   fair_tail    // nobody is protected: late binding and prices alone
 };
+
+std::string_view name_of(WarmMode mode);
+std::optional<WarmMode> warm_mode_named(std::string_view name);
+inline constexpr std::string_view warm_mode_names = "latency, throughput, fair-tail";
 
 inline constexpr std::uint32_t least_quantum = 3;
 inline constexpr double rotation_share = 0.1;

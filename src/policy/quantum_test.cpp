@@ -1,0 +1,19 @@
+#include "policy/quantum.h"
+
+#include <gtest/gtest.h>
+
+namespace wg::policy {
+
+TEST(Quantum, ARotationCostsAtMostATenth) {
+  EXPECT_EQ(quantum_turns(WarmMode::latency, 3, 12), 3u);    // a small card
+  EXPECT_EQ(quantum_turns(WarmMode::latency, 8, 10), 8u);    // real sessions
+  EXPECT_EQ(quantum_turns(WarmMode::latency, 35, 12), 29u);  // long contexts
+  EXPECT_EQ(quantum_turns(WarmMode::latency, 1e9, 0), 10'000u);
+}
+
+TEST(Quantum, OtherModesHaveNone) {
+  EXPECT_EQ(quantum_turns(WarmMode::throughput, 3, 12), std::nullopt);
+  EXPECT_EQ(quantum_turns(WarmMode::fair_tail, 3, 12), std::nullopt);
+}
+
+}  // namespace wg::policy

@@ -1,0 +1,112 @@
+#include "policy/warm.h"
+
+#include <gtest/gtest.h>
+
+namespace wg::policy {
+
+namespace {
+// Replica i of a pool in which a seat of 10k tokens fits everywhere.
+std::vector<WarmView> pool_of(std::size_t size) {
+  std::vector<WarmView> pool(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    pool[i].replica = static_cast<ReplicaIndex>(i);
+    pool[i].up = true;
+    pool[i].prefill_s = 2;
+    pool[i].crowd_s = 0.5;
+    pool[i].need = {10'000};
+    pool[i].room = {30'000};
+  }
+  return pool;
+}
+WarmView full(WarmView view) {
+  view.room = {5'000};
+  view.seated = view.in_flight = 3;
+  view.is_empty = false;
+  return view;
+}
+}  // namespace
+
+TEST(Warm, TakesTheCheapest) {
+  auto pool = pool_of(3);
+  EXPECT_EQ(warm(pool, {}).replica, 0u) << "equals: the lower index";
+  pool[0].backlog_s = 1;
+  EXPECT_EQ(warm(pool, {}).replica, 1u) << "backlog";
+  pool[2].prefill_s = 0.5;
+  EXPECT_EQ(warm(pool, {}).replica, 2u) << "what is cached";
+  pool[2].seated = 2;
+  EXPECT_EQ(warm(pool, {}).replica, 1u) << "a crowd slows all turns of a seat";
+  pool[1].up = false;
+  EXPECT_EQ(warm(pool, {}).replica, 0u) << "down";
+}
+
+TEST(Warm, ThePriceIsTheSumOfItsTerms) {
+  auto pool = pool_of(1);
+  pool[0].backlog_s = 1;
+  pool[0].in_flight = 1;
+  pool[0].seated = 2;
+  const Decision decision = warm(pool, {});
+  ASSERT_EQ(decision.candidates.size(), 1u);
+  const Candidate& c = decision.candidates[0];
+  EXPECT_DOUBLE_EQ(c.crowd_s, 3 * 0.5 * 2);
+  EXPECT_DOUBLE_EQ(c.cost_s, c.backlog_s + c.prefill_s + c.crowd_s + c.displaced_s);
+}
+
+TEST(Warm, MovesOnlyForAGain) {
+  auto pool = pool_of(2);
+  const WarmAsk ask{.home = 0, .reread_s = 4};
+  pool[0].prefill_s = 0.1;
+  pool[0].backlog_s = 3.5;
+  EXPECT_EQ(warm(pool, ask).replica, 0u) << "1.6 s are less than half of reading it again";
+  EXPECT_EQ(warm(pool, ask).route, Route::sticky);
+  pool[0].backlog_s = 6;
+  EXPECT_EQ(warm(pool, ask).replica, 1u);
+  EXPECT_EQ(warm(pool, ask).route, Route::moved);
+  EXPECT_TRUE(warm(pool, ask).becomes_home);
+  EXPECT_EQ(warm(pool, {.home = 0, .reread_s = 4, .may_move = false}).replica, 0u);
+}
+
+TEST(Warm, Admission) {
+  struct Case {
+    const char* what;
+    WarmView view;
+    WarmAsk ask;
+    Admission expected;
+  };
+  const WarmView free = pool_of(1)[0];
+  WarmView down = free, resident = full(free), busy_reading = free, empty = full(free), away = full(free),
+           soon = full(free), leaving = full(free), leaving_beside_away = full(free);
+  down.up = false;
+  resident.is_resident = true;
+  busy_reading.unread = most_unread;
+  empty.in_flight = empty.seated = 0, empty.is_empty = true;
+  away.in_flight = 0, away.expected_back_s = 20, away.displaced_s = 3;
+  soon.in_flight = 0, soon.expected_back_s = 2, soon.displaced_s = 3;
+  leaving.leaving = {9'000};
+  leaving_beside_away.leaving = {9'000}, leaving_beside_away.expected_back_s = 2;
+  const Case cases[] = {
+      {"room", free, {}, Admission::fits},
+      {"down", down, {}, Admission::no},
+      {"a resident's next turn is always let in", resident, {}, Admission::fits},
+      {"no room", full(free), {}, Admission::no},
+      {"no room, but waiting is off", full(free), {.must_fit = false}, Admission::fits},
+      {"two are unread already", busy_reading, {}, Admission::no},
+      {"larger than the cache, but nobody is there", empty, {}, Admission::alone},
+      {"idle, and those away stay away for longer than reading again takes", away, {}, Admission::keeps_busy},
+      {"... with the rule off", away, {.keep_busy = false}, Admission::no},
+      {"idle, but they are back soon", soon, {}, Admission::no},
+      {"one who leaves makes room", leaving, {}, Admission::next},
+      {"... not where a cache is kept for somebody away", leaving_beside_away, {}, Admission::no},
+  };
+  for (const Case& c : cases) EXPECT_EQ(admission(c.view, c.ask), c.expected) << c.what;
+}
+
+TEST(Warm, WaitsIfNobodyMayTakeIt) {
+  auto pool = pool_of(2);
+  for (WarmView& view : pool) view = full(view);
+  const Decision decision = warm(pool, {});
+  EXPECT_EQ(decision.replica, no_replica);
+  EXPECT_EQ(decision.candidates.size(), 2u) << "the record shows why";
+  EXPECT_FALSE(decision.candidates[0].may_take);
+}
+
+}  // namespace wg::policy
