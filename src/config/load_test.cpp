@@ -186,7 +186,7 @@ constexpr Wrong wrongs[] = {
     {"size_too_large", Around::rest, "limits: {body: 5GiB}", "5GiB is out of range"},
     {"flag", Around::rest, "edits: {model: maybe}", R"(edits.model: "maybe" is neither true nor false)"},
     {"policy", Around::pool, "    routing: {policy: stiky}\n    engines: [http://h:1]\n",
-     R"(f:3:23: pools[0].routing.policy: "stiky" is unknown; did you mean "sticky"?; allowed: off, round-robin, least, hash, sticky)"},
+     R"(f:3:23: pools[0].routing.policy: "stiky" is unknown; did you mean "sticky"?; allowed: off, round-robin, least, hash, sticky, warm)"},
     {"policy_not_there", Around::pool, "    routing: {policy: cleverest}\n    engines: [http://h:1]\n",
      R"("cleverest" is unknown; allowed: off)"},
     {"log_level", Around::rest, "log: {level: warn}", R"("warn" is unknown; allowed: debug, info, warning, error)"},

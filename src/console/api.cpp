@@ -1,5 +1,6 @@
 #include "console/api.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <vector>

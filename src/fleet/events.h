@@ -63,11 +63,11 @@ struct RequestArrived {
   bool must_be_pinned = false;    // GET /v1/responses/{id}: without a known maker there is nowhere to go
   SessionKey head = {};           // hash of system text and tools; zero: none
   std::int64_t text_bytes = 0;    // that become prompt; 0: not known
-  std::uint8_t dialect = 0;       // whose texts have a tokens-per-byte ratio of their own; below `dialects`
+  std::uint32_t dialect = 0;      // whose texts have a tokens-per-byte ratio of their own; below `dialects`
   ClientKind client = ClientKind::unknown;
 };
 
-inline constexpr std::uint8_t dialects = 8;
+inline constexpr std::uint32_t dialects = 8;
 
 // Requests without a session, and those that only look at a stored answer, leave no trace in the table of sessions.
 inline bool has_session(const RequestArrived& asked) {

@@ -85,7 +85,7 @@ fleet::RequestArrived arrival(const Exchange& x) {
   event.prompt_estimate = dialect::estimate_tokens(x.facts.text_bytes);
   event.head = x.facts.head;
   event.text_bytes = x.facts.text_bytes;
-  event.dialect = static_cast<std::uint8_t>(x.rule.api);
+  event.dialect = static_cast<std::uint32_t>(x.rule.api);
   event.client = client_of(x.session.source);
   event.steerable_path = is_steerable(x.rule.api);
   if (!makes_turns(x.rule.api) || x.rule.handling == Handling::forward_response)
