@@ -6,6 +6,11 @@
 
 namespace wg::fleet {
 
+namespace {
+// More contexts than any engine keeps: a bound for floods of tiny ones, and for engines whose capacity nobody tells.
+constexpr std::size_t most_idle = 16'384;
+}  // namespace
+
 void Ledger::set_capacity(std::optional<Tokens> capacity) {
   capacity_ = capacity;
   make_room();
@@ -35,6 +40,7 @@ void Ledger::give_back(const SessionKey& key, Tokens size) {
   const Tokens left = std::max(size, Tokens{});
   total_ += left - copy.tokens;
   copy.tokens = left;
+  if (left == Tokens{}) return void(copies_.erase(found));
   copy.used = ++uses_;
   copy.place = idle_.insert(idle_.end(), key);
   make_room();
@@ -54,6 +60,7 @@ void Ledger::drop_older_than(std::uint64_t use) {
 }
 
 void Ledger::make_room() {
+  while (idle_.size() > most_idle) drop_oldest(copies_.at(idle_.front()).tokens);
   if (!capacity_) return;
   while (total_ > *capacity_ && !idle_.empty()) drop_oldest(total_ - *capacity_);
 }

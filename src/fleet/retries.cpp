@@ -24,12 +24,15 @@ void Fleet::State::on(const AttemptFailed& event) {
       return;
     }
     case policy::Again::another_replica:
-      return retry_elsewhere(*failed, event.failure);
+      retry_elsewhere(*failed, event.failure);
+      break;
     case policy::Again::none:
-      return give_up(
+      give_up(
           *failed, event.failure,
           event.failure == policy::Failure::timed_out ? "retry: none after a time-out" : "retry: no attempt is left");
+      break;
   }
+  pump(failed->asked.pool);  // where it was there is room now
 }
 
 void Fleet::State::retry_elsewhere(Request& request, policy::Failure failure) {
@@ -54,7 +57,6 @@ void Fleet::State::retry_warm(Request& request, policy::Failure failure) {
   let_go(request, false);
   request.replica = no_replica;
   queue(request);
-  pump(request.asked.pool);
 }
 
 void Fleet::State::give_up(Request& request, policy::Failure failure, const char* rule) {

@@ -12,6 +12,8 @@ namespace {
 // A capacity that nobody told and nothing has shown yet: as good as none, and sums of it do not overflow.
 constexpr Tokens unknown_capacity{1'000'000'000'000};
 
+constexpr std::size_t most_seats = 1'024;  // far more than an engine runs: tiny contexts need no protection
+
 bool is_nearly(Tokens part, Tokens whole) { return part.count * 10 >= whole.count * 9; }
 }  // namespace
 
@@ -63,7 +65,7 @@ Tokens WarmBook::expected_cached(const Reading& reading, ReplicaIndex at) const 
 Tokens WarmBook::need_now(const Reading& reading, ReplicaIndex at) const {
   const WarmReplica& its = replicas_[at];
   const Tokens whole = reading.prompt + its.learnt.output();
-  return its.seats.counts_head(reading.head) ? std::max(whole - heads_.size(reading.head), Tokens{}) : whole;
+  return its.seats.counts_head(reading.head) ? whole - std::min(heads_.size(reading.head), reading.prompt) : whole;
 }
 
 // A resident grows with each turn of its quantum. Without room for that, residents outgrow the cache together. Who
@@ -140,8 +142,8 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   its.unread_s += reading.prefill_s;
   its.read_by = std::max(its.read_by, now) + from_seconds(reading.prefill_s);
 
-  const Tokens head = heads_.size(reading.head);
-  const Tokens own = std::max(reading.prompt + its.learnt.output() - head, Tokens{});
+  const Tokens head = std::min(heads_.size(reading.head), reading.prompt);
+  const Tokens own = reading.prompt + its.learnt.output() - head;
   if (reading.head) its.ledger.take(reading.head, head);
   its.ledger.take(reading.lineage, own);
   its.seats.begin_turn(reading.lineage, reading.head, head, own + reserve(reading, at));
@@ -184,7 +186,7 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   forget_unread(id, reading, its, now);
   if (came_to_its_end && reading.measured) learn(reading, its, now, rules);
   const Tokens context = (reading.measured ? reading.measured_prompt : reading.prompt) + reading.measured_output;
-  const Tokens head = heads_.size(reading.head);
+  const Tokens head = std::min(heads_.size(reading.head), context);
   // What was read is there, also of an answer that broke off; of one that never began nothing is known.
   const bool was_read = reading.first_content_s > 0 || reading.measured;
   its.ledger.give_back(reading.lineage, was_read ? std::max(context - head, Tokens{}) : Tokens{});
@@ -229,9 +231,9 @@ void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, 
   WarmReplica& its = replica(reading.at);
   const Lineage* const lineage = lineages_.peek(reading.lineage);
   // Where the cache's size is not known nobody can say what fits, so nobody waits and no seat needs to be held.
-  const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity;
-  if (!lineage || lineage->home != reading.at || !holds)
-    return its.seats.unseat(reading.lineage);
+  const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity &&
+                     its.seats.all().size() <= most_seats;
+  if (!lineage || lineage->home != reading.at || !holds) return its.seats.unseat(reading.lineage);
   const double gap_s = gaps_.expected_s(lineage->gaps, lineage->wait);
   const double even_s = rules.gate ? break_even_s(reading.at, *lineage) : GapModel::longest_s;
   if (!policy::is_worth_holding(even_s, gap_s)) return its.seats.unseat(reading.lineage);

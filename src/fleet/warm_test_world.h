@@ -28,6 +28,7 @@ class WarmWorld {
     TimePoint arrived, sent;
     bool first_content = false;
     std::string rule;
+    bool within = true;  // its replica's seats fitted when it had just been sent
   };
 
   RequestId arrive(std::uint64_t session, std::int64_t prompt, RequestClass kind = RequestClass::turn) {
@@ -38,7 +39,7 @@ class WarmWorld {
     event.kind = kind;
     event.prompt_estimate = {prompt};
     event.request = ++last;
-    turns[last] = {session, prompt, no_replica, d.now, {}, false, ""};
+    turns[last] = {session, prompt, no_replica, d.now, {}, false, "", true};
     step(event);
     return last;
   }
@@ -74,6 +75,8 @@ class WarmWorld {
   void step(const Event& event) {
     d.step(event);
     const char* rule = "";
+    const auto sent = std::count_if(d.commands.begin(), d.commands.end(),
+                                    [](const Command& c) { return std::holds_alternative<Dispatch>(c); });
     for (const Command& command : d.commands)
       if (const auto* note = std::get_if<Note>(&command)) notes.push_back(*note);
     for (const Command& command : d.commands) {
@@ -88,6 +91,8 @@ class WarmWorld {
           found->second.at = dispatch->replica;
           found->second.sent = d.now;
           found->second.rule = rule;
+          // Of several at once only the last one's moment is seen.
+          found->second.within = sent > 1 || warm(dispatch->replica).seat_tokens <= Tokens{capacity};
         }
       }
       if (const auto* reject = std::get_if<Reject>(&command)) rejected.push_back(*reject);

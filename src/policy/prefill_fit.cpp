@@ -9,7 +9,7 @@ namespace {
 constexpr double forget = 0.99;       // the memory of about 100 samples
 constexpr double prior_weight = 0.3;  // of a sample's: it fades with the first few
 constexpr double like_it_weight = 5;  // samples that all of the fleet's count as
-constexpr double least_error_s = 0.02;
+constexpr double least_error = 0.05;
 constexpr double forget_shortest = 1.002;
 constexpr double kilo = 1e3, mega = 1e6;
 
@@ -47,12 +47,13 @@ bool solved(const std::array<Row, 3>& m, const Row& t, const std::array<bool, 3>
 
 void PrefillFit::add(Tokens uncached, Tokens cached, double seconds, const PrefillFit* like_it) {
   if (!std::isfinite(seconds) || seconds < 0 || uncached.count <= 0) return;
-  const double error = std::abs(seconds - prefill_s(model_, uncached, cached));
+  // As a share of what was predicted: a long reading may be wrong by more than a short one.
+  const double predicted = std::max(prefill_s(model_, uncached, cached), 0.1);
+  const double error = std::abs(seconds - predicted) / predicted;
   // Half of the errors are below the typical one, however large the others are.
-  const double bound = 3 * std::max(error_s_, least_error_s);
+  const double bound = 3 * error_;
   const double weight = samples_ >= 4 && error > bound ? bound / error : 1;
-  if (samples_ == 0) error_s_ = least_error_s;
-  error_s_ = std::max(least_error_s, error_s_ * (error > error_s_ ? 1.1 : 1 / 1.1));
+  error_ = std::max(least_error, error_ * (error > error_ ? 1.1 : 1 / 1.1));
   shortest_s_ = samples_ == 0 ? seconds : std::min(seconds, shortest_s_ * forget_shortest);
   ++samples_;
 

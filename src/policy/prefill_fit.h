@@ -22,7 +22,7 @@ class PrefillFit {
 
   const PrefillModel& model() const { return model_; }
   std::uint64_t samples() const { return samples_; }
-  double typical_error_s() const { return error_s_; }
+  double typical_error() const { return error_; }  // a share of what was predicted
 
  private:
   void solve(const PrefillFit* like_it);
@@ -32,7 +32,7 @@ class PrefillFit {
   std::array<double, 3> targets_{};                 // ... and with what was measured
   std::uint64_t samples_ = 0;
   double weights_ = 0;  // of the samples, as far as they are remembered
-  double error_s_ = 0, shortest_s_ = 0;
+  double error_ = 0.05, shortest_s_ = 0;
 };
 
 }  // namespace wg::policy
