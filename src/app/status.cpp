@@ -2,18 +2,15 @@
 // where they went. Reads the admin API.
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
-#include "app/status_table.h"
 #include "config/config.h"
+#include "console/status_text.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
 namespace wg::app {
 namespace {
-
-using nlohmann::json;
 
 struct Given {
   std::string admin = "127.0.0.1:8081", session;
@@ -21,7 +18,7 @@ struct Given {
 };
 
 struct Answers {
-  std::vector<json> bodies;
+  std::vector<std::string> bodies;
   std::string failure;
 };
 
@@ -33,11 +30,7 @@ net::Task<void> ask_all(net::Loop& loop, config::Address address, std::vector<st
       answers.failure = !reply ? reply.error().what : "it answered " + std::to_string(reply->status) + " to " + path;
       break;
     }
-    answers.bodies.push_back(json::parse(reply->body, nullptr, false));
-    if (answers.bodies.back().is_discarded()) {
-      answers.failure = path + " is no JSON: is that the admin address?";
-      break;
-    }
+    answers.bodies.push_back(reply->body);
   }
   loop.stop();
 }
@@ -60,12 +53,17 @@ int status_of(const Given& given) {
     std::cerr << "warmgate status: nothing to learn from http://" << given.admin << ": " << answers.failure << '\n';
     return 1;
   }
-  if (given.as_json)
-    for (const json& body : answers.bodies) std::cout << body.dump() << '\n';
-  else if (given.session.empty())
-    std::cout << status_table(answers.bodies[0], answers.bodies[1]);
-  else
-    std::cout << decision_lines(answers.bodies[0]);
+  if (given.as_json) {
+    for (const std::string& body : answers.bodies) std::cout << body;
+    return 0;
+  }
+  const auto text = given.session.empty() ? console::status_text(answers.bodies[0], answers.bodies[1])
+                                          : console::decisions_text(answers.bodies[0]);
+  if (!text) {
+    std::cerr << "warmgate status: http://" << given.admin << ": " << text.error().what << '\n';
+    return 1;
+  }
+  std::cout << *text;
   return 0;
 }
 

@@ -155,7 +155,7 @@ TEST_P(OneThingWrong, IsSaid) {
 constexpr Wrong wrongs[] = {
     {"misspelt_key", Around::nothing,
      "pools:\n  - model: m\n    engines: [http://h:1]\n    routing:\n      polcy: off\n",
-     R"(f:5:7: pools[0].routing.polcy: unknown key; did you mean "policy"? allowed: policy, spill)"},
+     R"(f:5:7: pools[0].routing.polcy: unknown key; did you mean "policy"? allowed: policy, mode, spill)"},
     {"unknown_key", Around::rest, "colour: red", "f:2:1: colour: unknown key; allowed: listen, admin, threads, pools"},
     {"misplaced_key", Around::rest, "max_num_seqs: 3", "it belongs to pools[].engines[]; allowed: listen"},
     {"key_given_twice", Around::rest, "threads: 1\nthreads: 2", "f:3:1: threads: is given twice; first at line 2"},

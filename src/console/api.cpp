@@ -243,9 +243,11 @@ ApiAnswer answer(Shared& shared, std::string_view method, std::string_view targe
                  : wrong(405, "allowed: GET");
   if (path == "/api/v1/replicas") return reads ? replicas(shared) : wrong(405, "allowed: GET");
   if (path == "/api/v1/sessions") return reads ? sessions(shared, query) : wrong(405, "allowed: GET");
-  if (path == "/api/v1/warm") return reads ? ok(warm_body(shared)) : wrong(405, "allowed: GET");
+  if (path == "/api/v1/warm")
+    return reads ? ApiAnswer{200, "application/json", warm_body(shared)} : wrong(405, "allowed: GET");
   if (path == "/api/v1/decisions")
-    return reads ? ok(decisions_body(shared, value_of(query, "session="), limit_of(query, 100, 4096)))
+    return reads ? ApiAnswer{200, "application/json",
+                             decisions_body(shared, value_of(query, "session="), limit_of(query, 100, 4096))}
                  : wrong(405, "allowed: GET");
   if (path == "/health") return ok({{"status", "ok"}});
   return wrong(404,

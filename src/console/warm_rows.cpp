@@ -8,6 +8,8 @@ namespace {
 using gateway::Shared;
 using nlohmann::json;
 
+std::string text_of(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
+
 // What is not known is null, not 0.
 json known(double value) { return value > 0 ? json(value) : json(); }
 
@@ -64,16 +66,16 @@ json candidate_row(const gateway::Directory& directory, const policy::Candidate&
 
 }  // namespace
 
-json warm_body(const Shared& shared) {
+std::string warm_body(const Shared& shared) {
   const auto directory = shared.brain.directory().get();
   json pools = json::array(), replicas = json::array();
   for (PoolIndex p = 0; p < directory->pools.size(); ++p) pools.push_back(pool_row(shared, *directory, p));
   for (const auto& its : shared.brain.fleet().warm_replicas(shared.brain.fleet_now()))
     replicas.push_back(replica_row(*directory, its));
-  return {{"pools", pools}, {"replicas", replicas}};
+  return text_of({{"pools", pools}, {"replicas", replicas}});
 }
 
-json decisions_body(const Shared& shared, std::string_view session, std::size_t limit) {
+std::string decisions_body(const Shared& shared, std::string_view session, std::size_t limit) {
   const auto directory = shared.brain.directory().get();
   const TimePoint now = shared.brain.fleet_now();
   json rows = json::array();
@@ -92,7 +94,7 @@ json decisions_body(const Shared& shared, std::string_view session, std::size_t 
                     {"waited_s", to_seconds(note.waited)},
                     {"candidates", candidates}});
   }
-  return {{"decisions", rows}};
+  return text_of({{"decisions", rows}});
 }
 
 }  // namespace wg::console

@@ -2,7 +2,7 @@
 // went. On the brain's loop.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "gateway/context.h"
@@ -10,8 +10,8 @@
 namespace wg::console {
 
 // GET /api/v1/warm: {"pools":[...],"replicas":[...]}
-nlohmann::json warm_body(const gateway::Shared& shared);
+std::string warm_body(const gateway::Shared& shared);
 // GET /api/v1/decisions?session=HEX&limit=N: {"decisions":[...]}, the latest first. No session: all.
-nlohmann::json decisions_body(const gateway::Shared& shared, std::string_view session, std::size_t limit);
+std::string decisions_body(const gateway::Shared& shared, std::string_view session, std::size_t limit);
 
 }  // namespace wg::console

@@ -147,8 +147,8 @@ void Brain::tell(fleet::Event event) {
 void Brain::withdraw(RequestId request) {
   if (!loop_.is_current()) return loop_.post([this, request] { withdraw(request); });
   // The fleet must know of it before it can hear of its end.
-  const auto late = std::find_if(late_.begin(), late_.end(),
-                                 [&](const Late& one) { return one.pending->request == request; });
+  const auto late =
+      std::find_if(late_.begin(), late_.end(), [&](const Late& one) { return one.pending->request == request; });
   if (late != late_.end()) {
     const PendingPtr pending = late->pending;
     late_.erase(late);

@@ -5,9 +5,8 @@
 namespace wg::policy {
 
 TEST(PolicyName, EveryNameLeadsBackToItself) {
-  for (const PolicyName name :
-       {PolicyName::off, PolicyName::round_robin, PolicyName::least, PolicyName::hash, PolicyName::sticky,
-        PolicyName::warm}) {
+  for (const PolicyName name : {PolicyName::off, PolicyName::round_robin, PolicyName::least, PolicyName::hash,
+                                PolicyName::sticky, PolicyName::warm}) {
     EXPECT_EQ(policy_named(name_of(name)), name);
     EXPECT_NE(policy_names.find(name_of(name)), std::string_view::npos) << name_of(name);
   }

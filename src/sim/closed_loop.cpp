@@ -11,6 +11,19 @@ namespace wg::sim {
 
 namespace {
 
+// How an answer ends that its session waits behind: what the gateway reads off the stop reason.
+fleet::AnswerEnd end_before(WaitsFor what) {
+  switch (what) {
+    case WaitsFor::tool:
+      return fleet::AnswerEnd::tool_call;
+    case WaitsFor::human:
+      return fleet::AnswerEnd::turn;
+    case WaitsFor::unknown:
+      break;
+  }
+  return fleet::AnswerEnd::unknown;
+}
+
 constexpr std::uint64_t poll_tag = ~std::uint64_t{0};
 
 class Loop final : public Clients {
@@ -151,8 +164,8 @@ void Loop::send_turn(std::uint32_t client) {
   Question question;
   question.asked.session = question.asked.lineage = SessionKey{slot.plan.text, 1};
   question.asked.prompt_estimate = slot.talk.prompt().size();
-  question.asked.head = SessionKey{static_cast<std::uint64_t>(slot.plan.head), 1};
-  question.then = turn.then == WaitsFor::tool ? fleet::AnswerEnd::tool_call : fleet::AnswerEnd::turn;
+  question.asked.head = SessionKey{slot.plan.head_text, static_cast<std::uint64_t>(slot.plan.head) + 1};
+  question.then = end_before(turn.then);
   question.prompt = slot.talk.prompt();
   question.answer = slot.talk.answer_of(turn.output);
   asked_by_[world_.ask(std::move(question))] = client;

@@ -1,0 +1,112 @@
+#include "console/status_text.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace wg::console {
+namespace {
+
+using nlohmann::json;
+
+// As printf; what is longer than a line of a terminal is cut.
+__attribute__((format(printf, 1, 2))) std::string line(const char* form, ...) {
+  char text[512];
+  std::va_list values;
+  va_start(values, form);
+  std::vsnprintf(text, sizeof text, form, values);
+  va_end(values);
+  return text;
+}
+
+std::string text_at(const json& row, const char* key) {
+  return row[key].is_string() ? row[key].get<std::string>() : "-";
+}
+double number_at(const json& row, const char* key) { return row[key].get<double>(); }
+
+// With `digits` behind the point; what is not known is "-".
+std::string figure(const json& row, const char* key, int digits, const char* unit) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number() ? line("%.*f%s", digits, found->get<double>(), unit) : "-";
+}
+std::string thousands(const json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number() ? line("%.0fk", found->get<double>() / 1000) : "-";
+}
+
+json warm_row(const json& warm, const json& id) {
+  for (const json& row : warm["replicas"])
+    if (row["id"] == id) return row;
+  return json::object();
+}
+
+std::string cached_share(const json& prompt) {
+  const double cached = number_at(prompt, "cached"), all = cached + number_at(prompt, "computed");
+  return all > 0 ? line("%.0f%%", 100 * cached / all) : "-";
+}
+
+std::string table_of(const json& replicas, const json& warm) {
+  constexpr const char* form = "%-28s %4s %6s %6s %10s %7s %8s %8s %7s\n";
+  std::string out = line(form, "replica", "up", "flight", "seats", "seat KV", "cached", "prefill", "hit turn", "g*");
+  for (const json& row : replicas["replicas"]) {
+    const json its = warm_row(warm, row["id"]), learnt = its.value("learnt", json::object());
+    const std::string kv = thousands(its, "seat_tokens") + "/" + thousands(row, "kv_tokens");
+    out += line(form, text_at(row, "id").c_str(), row["healthy"].get<bool>() ? "yes" : "no",
+                figure(row, "in_flight", 0, "").c_str(), figure(its, "seats", 0, "").c_str(), kv.c_str(),
+                cached_share(row["prompt_tokens"]).c_str(), figure(learnt, "prefill_tokens_per_s", 0, "/s").c_str(),
+                figure(learnt, "hit_service_s", 1, " s").c_str(), figure(its, "break_even_s", 1, " s").c_str());
+  }
+  for (const json& pool : warm["pools"]) {
+    out += "\n" + text_at(pool, "pool") + " (" + text_at(pool, "policy") + "): " + text_at(pool, "advice") + "\n";
+    if (number_at(pool, "waiting") > 0)
+      out += line("  %.0f wait for a seat, the longest for %.1f s\n", number_at(pool, "waiting"),
+                  number_at(pool, "longest_wait_s"));
+  }
+  for (const json& engine : replicas["engines"])
+    for (const json& warning : engine["warnings"])
+      out += "\n" + text_at(engine, "name") + ": " + warning.get<std::string>() + "\n";
+  return out;
+}
+
+std::string line_of_candidate(const json& c) {
+  const std::string id = text_at(c, "replica");
+  if (!c.contains("cost_s")) return line("    %-28s in flight %g\n", id.c_str(), number_at(c, "in_flight"));
+  return line("    %-28s %.2f s = backlog %.2f + prefill %.2f + crowd %.2f + displaced %.2f; %s cached, %s free%s\n",
+              id.c_str(), number_at(c, "cost_s"), number_at(c, "backlog_s"), number_at(c, "prefill_s"),
+              number_at(c, "crowd_s"), number_at(c, "displaced_s"), thousands(c, "cached_tokens").c_str(),
+              thousands(c, "room_tokens").c_str(), c["may_take"].get<bool>() ? "" : "; cannot take it");
+}
+
+std::string lines_of(const json& decisions) {
+  std::string out;
+  for (const json& row : decisions["decisions"]) {
+    out += line("%.1f s ago: %s %s after %.2f s: %s\n", number_at(row, "ago_s"), text_at(row, "route").c_str(),
+                text_at(row, "replica").c_str(), number_at(row, "waited_s"), text_at(row, "rule").c_str());
+    for (const json& candidate : row["candidates"]) out += line_of_candidate(candidate);
+  }
+  return out.empty() ? "no decision on that session is remembered\n" : out;
+}
+
+tl::unexpected<Error> no_such_api(const std::string& why) {
+  return fail(Fault::upstream, "what it says is not what a gateway's admin address says: " + why);
+}
+
+}  // namespace
+
+Result<std::string> status_text(std::string_view replicas, std::string_view warm) {
+  try {
+    return table_of(json::parse(replicas), json::parse(warm));
+  } catch (const json::exception& problem) {
+    return no_such_api(problem.what());
+  }
+}
+
+Result<std::string> decisions_text(std::string_view decisions) {
+  try {
+    return lines_of(json::parse(decisions));
+  } catch (const json::exception& problem) {
+    return no_such_api(problem.what());
+  }
+}
+
+}  // namespace wg::console

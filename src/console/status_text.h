@@ -1,0 +1,16 @@
+// The admin API's answers as lines for a terminal. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace wg::console {
+
+// Of the bodies of /api/v1/replicas and /api/v1/warm. Error: they are something else.
+Result<std::string> status_text(std::string_view replicas, std::string_view warm);
+// Of the body of /api/v1/decisions.
+Result<std::string> decisions_text(std::string_view decisions);
+
+}  // namespace wg::console
