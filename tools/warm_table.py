@@ -3,8 +3,6 @@
 
   tools/warm_table.py                        every row, each figure with what it has to reach
   tools/warm_table.py --rows 16,32 --seeds 2
-  tools/warm_table.py --ablate               each rule off, one at a time
-  tools/warm_table.py --mode throughput
 
 Exit status: 0 every figure is reached, 1 some are not, 2 wrong use. WARMGATE_BIN names another binary than build/warmgate."""
 import argparse
@@ -52,15 +50,14 @@ ROWS = {
     "big26": ("the same, 26", LARGE + ["--sessions", "26"],
               [("tokens_x", ">=", 2.4), ("p50_x", "<=", 0.05), ("p95_x", "<=", 0.6), ("cached", ">=", 0.85)]),
 }
-RULES = ["pricing", "gate", "late-binding", "keep-busy", "move", "growth", "outgrown", "ledger-correction"]
 COLUMNS = [("tokens_x", "output tok/min", "{:.2f}x"), ("turns_x", "turns", "{:.2f}x"), ("p50_x", "TTFB p50", "{:.2f}x"),
            ("p50_s", "", "{:.2f} s"), ("p95_x", "p95", "{:.2f}x"), ("session_p50_x", "session p50", "{:.2f}x"),
            ("session_p95_x", "p95", "{:.2f}x"), ("cached", "cached", "{:.0%}"), ("cached_sticky", "(sticky)", "{:.0%}")]
 
 
-def simulate(options, policy, seeds, extra=()):
+def simulate(options, policy, seeds):
     binary = os.environ.get("WARMGATE_BIN", str(ROOT / "build/warmgate"))
-    done = subprocess.run([binary, "simulate", "--json", "--policies", policy, "--seeds", str(seeds), *options, *extra],
+    done = subprocess.run([binary, "simulate", "--json", "--policies", policy, "--seeds", str(seeds), *options],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"warm_table: {done.stderr.strip()}")
@@ -82,13 +79,13 @@ def missed(found, targets):
     return [f"{name} {sign} {bound:g}" for name, sign, bound in targets if not holds[sign](found[name], bound)]
 
 
-def table(names, seeds, extra):
+def table(names, seeds):
     print("| load | " + " | ".join(title for _, title, _ in COLUMNS) + " | |")
     print("|---" * (len(COLUMNS) + 2) + "|")
     short = 0
     for name in names:
         what, options, targets = ROWS[name]
-        found = figures(simulate(options, "warm", seeds, extra), simulate(options, "sticky", seeds))
+        found = figures(simulate(options, "warm", seeds), simulate(options, "sticky", seeds))
         lacks = missed(found, targets)
         short += bool(lacks)
         cells = " | ".join(form.format(found[key]) for key, _, form in COLUMNS)
@@ -96,31 +93,15 @@ def table(names, seeds, extra):
     return 1 if short else 0
 
 
-def ablate(names, seeds):
-    print("| load | all rules | " + " | ".join("without " + rule for rule in RULES) + " |")
-    print("|---" * (len(RULES) + 2) + "|")
-    for name in names:
-        what, options, _ = ROWS[name]
-        sticky = simulate(options, "sticky", seeds)
-        cells = []
-        for rule in [None, *RULES]:
-            found = figures(simulate(options, "warm", seeds, ["--without", rule] if rule else []), sticky)
-            cells.append(f"{found['tokens_x']:.2f}x, {found['p50_x']:.2f}x / {found['p95_x']:.2f}x")
-        print(f"| {what} | " + " | ".join(cells) + " |", flush=True)
-    return 0
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default=",".join(ROWS), help="of: " + ", ".join(ROWS))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--mode", default="latency", choices=["latency", "throughput", "fair-tail"])
-    parser.add_argument("--ablate", action="store_true", help="each rule off, one at a time: tokens, TTFB p50 / p95")
     given = parser.parse_args()
     names = given.rows.split(",")
     if unknown := [name for name in names if name not in ROWS]:
         parser.error(f"no such row: {', '.join(unknown)}")
-    return ablate(names, given.seeds) if given.ablate else table(names, given.seeds, ["--mode", given.mode])
+    return table(names, given.seeds)
 
 
 if __name__ == "__main__":
