@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from harness import sse
-from harness.gateway import BINARY, Gateway, pool
+from harness.gateway import Gateway, is_sanitized, pool
 from harness.requests import PATHS, body, session
 
 WARM, EVENTS = 200, 2000
@@ -15,7 +15,7 @@ ALLOWED = 0.02  # allocations an event: what probes and timers make meanwhile
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
-    if b"__asan" in BINARY.read_bytes():
+    if is_sanitized():
         pytest.skip("a sanitizer counts allocations itself")
     target = tmp_path_factory.mktemp("shim") / "count_allocations.so"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(target), __file__.replace("test_allocations.py", "harness/count_allocations.c")],

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from harness import answers
+from harness.gateway import is_sanitized
 from harness.process import descriptors
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, session
 from harness.waiting import elapsed, wait_until
@@ -134,6 +135,7 @@ def test_out_of_descriptors(make_engine, make_gateway):
     assert gateway.post(PATHS["chat"], body("chat")).status == 200
 
 
+@pytest.mark.skipif(is_sanitized(), reason="the sanitizer's look at an object's type takes a descriptor")
 def test_descriptors_gone_under_it(make_engine, make_gateway):
     """Its limit falls while it runs: accepting pauses, said once, and goes on when there are descriptors again."""
     gateway = make_gateway([make_engine()], timeouts={"upstream_keep_alive": "300ms"})
@@ -272,6 +274,7 @@ def uploads(gateway, count, mib):
 
 
 @pytest.mark.big
+@pytest.mark.skipif(is_sanitized(), reason="the sanitizer itself needs more addresses than there are")
 @pytest.mark.parametrize("bodies", ["auto", "64GiB"], ids=["with a bound", "allocations fail"])
 def test_two_gigabytes_of_address_space(make_engine, make_gateway, bodies):
     """More and larger bodies than fit: those that do not get 503 in their dialect, the process lives, the others go on."""
