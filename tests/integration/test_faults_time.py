@@ -10,6 +10,7 @@ import pytest
 
 from harness import answers, sse
 from harness.fake_engine import FakeEngine
+from harness.gateway import is_sanitized
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, session
 from harness.waiting import elapsed, wait_until
 
@@ -420,6 +421,7 @@ FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
 
 @pytest.mark.skipif(not os.path.exists(FAKETIME), reason="needs libfaketime (Debian package faketime)")
+@pytest.mark.skipif(is_sanitized(), reason="a sanitizer wants to be loaded before libfaketime")
 @pytest.mark.parametrize("jump", ["+3d", "-3d"])
 def test_wall_clock_jumps(make_engine, make_gateway, tmp_path, jump):
     """Somebody sets the clock: streams, kept connections, sessions and health live by the monotonic one."""
