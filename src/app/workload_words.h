@@ -14,8 +14,8 @@ struct WorkloadWords {
   double scale = 1;
 };
 
-// `load`: the agents of the machine; `limit`: prompt and answer of a trace's turn together, longer ones are cut. `notes`
-// gets what somebody who reads the figures must know. The error is one line for people.
+// `load`: the agents of the machine; `limit`: prompt and answer of a trace's turn together, longer ones are cut.
+// `notes` gets what somebody who reads the figures must know. The error is one line for people.
 Result<sim::Workload> workload_of(const WorkloadWords& words, const sim::AgentLoad& load, Tokens limit,
                                   std::vector<std::string>& notes);
 
