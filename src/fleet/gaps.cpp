@@ -16,11 +16,9 @@ bool is_for_a_tool(const Wait& wait) {
 }  // namespace
 
 GapModel::GapModel() : by_tool_(most_tools) {
-  for (std::size_t end = 0; end < by_end_.size(); ++end)
-    for (std::size_t client = 0; client < by_end_[end].size(); ++client) {
-      const Wait wait{static_cast<AnswerEnd>(end), 0, static_cast<ClientKind>(client)};
-      by_end_[end][client].seconds = is_for_a_tool(wait) ? first_guess_tool_s : first_guess_person_s;
-    }
+  for (const AnswerEnd end : {AnswerEnd::unknown, AnswerEnd::turn, AnswerEnd::tool_call, AnswerEnd::cut})
+    for (const ClientKind client : {ClientKind::unknown, ClientKind::agent, ClientKind::chat})
+      prior_of({end, 0, client}).seconds = is_for_a_tool({end, 0, client}) ? first_guess_tool_s : first_guess_person_s;
 }
 
 void GapModel::Mean::add(double sample) {

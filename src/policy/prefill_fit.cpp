@@ -70,9 +70,10 @@ void PrefillFit::solve(const PrefillFit* like_it) {
   std::array<Row, 3> m = moments_;
   Row t = targets_;
   const Row prior{prior_.base_s, prior_.token_s * kilo, prior_.attention_s * mega};
-  const double share = like_it && like_it->weights_ > 0 ? like_it_weight / like_it->weights_ : 0;
+  const bool has_like = like_it && like_it->weights_ > 0;
   for (std::size_t i = 0; i < 3; ++i) {
-    if (share > 0) {
+    if (has_like) {
+      const double share = like_it_weight / like_it->weights_;
       for (std::size_t j = 0; j < 3; ++j) m[i][j] += share * like_it->moments_[i][j];
       t[i] += share * like_it->targets_[i];
     }
