@@ -62,6 +62,8 @@ struct Fleet::State {
   void queue(Request& request);
   void leave_queue(Request& request);
   void pump(PoolIndex pool);
+  bool send_on(WaitingRoom& room);
+  bool one_stands_empty(PoolIndex pool) const;
   bool try_waiter(Request& request);
   void keep_ticking(PoolIndex pool);
   void refuse_late(PoolIndex pool);

@@ -32,7 +32,10 @@ bool Fleet::State::takes_a_seat(const Request& request) const {
 void Fleet::State::arrive_warm(Request& request) {
   if (may_stay(request)) {
     const policy::Decision decision = warm_decision(request, true);
-    if (decision.replica != no_replica) return dispatch(request, decision);
+    if (decision.replica != no_replica) {
+      dispatch(request, decision);
+      return pump(request.asked.pool);  // who moves leaves room behind
+    }
   }
   book.unseat(request.reading.lineage);
   queue(request);
@@ -51,25 +54,42 @@ void Fleet::State::leave_queue(Request& request) {
   request.queued.reset();
 }
 
+bool Fleet::State::one_stands_empty(PoolIndex pool) const {
+  for (const EngineIndex engine : replicas.engines_of(pool))
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows)
+      if (replicas.up(replicas.row(index)) && book.replica(index).seats.all().empty()) return true;
+  return false;
+}
+
 // Looks at those that wait, in their order, and sends on whom it can.
 void Fleet::State::pump(PoolIndex pool) {
   WaitingRoom& room = waiting[pool];
   if (room.queue.empty()) return;
   for (const EngineIndex engine : replicas.engines_of(pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.replica(index).seats.expire(now);
+  // One who moves may leave a replica empty behind him, for somebody who was passed over.
+  while (send_on(room) && one_stands_empty(pool)) {
+  }
+  keep_ticking(pool);
+}
+
+// True: somebody was sent on past others.
+bool Fleet::State::send_on(WaitingRoom& room) {
+  bool past_others = false;
   std::vector<Request*> skipped;
   for (auto next = room.queue.begin(); next != room.queue.end();) {
     Request& waiter = requests.at(next->second);
     ++next;
     if (try_waiter(waiter)) {
       for (Request* const passed : skipped) ++passed->overtaken;
+      past_others |= !skipped.empty();
       continue;
     }
     // Whom nothing fits is passed over, but neither by many at a time nor for ever.
     skipped.push_back(&waiter);
     if (skipped.size() > policy::most_skipped || waiter.overtaken >= policy::most_overtaken) break;
   }
-  keep_ticking(pool);
+  return past_others;
 }
 
 // True: it waits no longer.
