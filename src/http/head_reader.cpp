@@ -25,6 +25,7 @@ const llhttp_settings_t& HeadReader::settings() {
     llhttp_settings_t s;
     llhttp_settings_init(&s);
     s.on_url = on_url;
+    s.on_url_complete = on_url_complete;
     s.on_header_field = on_name;
     s.on_header_field_complete = on_name_complete;
     s.on_headers_complete = on_end;
@@ -34,10 +35,14 @@ const llhttp_settings_t& HeadReader::settings() {
 }
 
 int HeadReader::on_url(llhttp_t* parser, const char*, std::size_t size) {
+  of(parser).target_size_ += size;
+  return 0;
+}
+
+int HeadReader::on_url_complete(llhttp_t* parser) {
   HeadReader& self = of(parser);
-  self.target_size_ += size;
   if (self.target_size_ <= self.limits_.target_bytes) return 0;
-  self.limit_hit_ = {414, "the request target is longer than " + std::to_string(self.limits_.target_bytes) + " bytes"};
+  self.limit_hit_ = self.target_too_long();
   return -1;
 }
 
@@ -45,21 +50,18 @@ int HeadReader::on_url(llhttp_t* parser, const char*, std::size_t size) {
 int HeadReader::on_name(llhttp_t* parser, const char* at, std::size_t size) {
   HeadReader& self = of(parser);
   const std::size_t begin = self.buffer_.size() + static_cast<std::size_t>(at - self.feed_begin_);
-  if (!self.in_name_) {
-    if (self.names_.size() == self.limits_.head_count) {
-      self.limit_hit_ = {431, "more than " + std::to_string(self.limits_.head_count) + " headers"};
-      return -1;
-    }
-    self.names_.push_back({begin, begin});
-    self.in_name_ = true;
-  }
+  if (!self.in_name_) self.names_.push_back({begin, begin});
+  self.in_name_ = true;
   self.names_.back().end = begin + size;
   return 0;
 }
 
 int HeadReader::on_name_complete(llhttp_t* parser) {
-  of(parser).in_name_ = false;
-  return 0;
+  HeadReader& self = of(parser);
+  self.in_name_ = false;
+  if (self.names_.size() <= self.limits_.head_count) return 0;
+  self.limit_hit_ = {431, "more than " + std::to_string(self.limits_.head_count) + " headers"};
+  return -1;
 }
 
 int HeadReader::on_end(llhttp_t* parser) {
@@ -67,18 +69,22 @@ int HeadReader::on_end(llhttp_t* parser) {
   return HPE_PAUSED;  // stops llhttp right behind the blank line
 }
 
+// Whatever is wrong first, byte by byte, is what is said, however the reads fell. llhttp hands over what it has of a
+// name or target at the end of each read, but an error in it comes alone; so their limits are looked at where they end,
+// and llhttp never sees a byte beyond the head's.
 Checked<std::size_t> HeadReader::feed(std::string_view in) {
   if (in.empty() || ended_) return 0;
   if (buffer_.empty() && (in[0] == '\r' || in[0] == '\n')) return refuse(400, "a blank line where a message begins");
   feed_begin_ = in.data();
-  const llhttp_errno_t code = llhttp_execute(&parser_, in.data(), in.size());
-  std::size_t used = in.size();
+  const std::string_view fits = in.substr(0, limits_.head_bytes - buffer_.size());
+  const llhttp_errno_t code = llhttp_execute(&parser_, fits.data(), fits.size());
+  std::size_t used = fits.size();
   if (code == HPE_PAUSED && ended_)
     used = static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - in.data());
   else if (code != HPE_OK)
     return refused(code, in);
-  if (buffer_.size() + used > limits_.head_bytes)
-    return refuse(431, "the head is longer than " + std::to_string(limits_.head_bytes) + " bytes");
+  else if (in.size() > fits.size())
+    return tl::unexpected<Refusal>(head_too_long());
   buffer_.append(in.data(), used);
   return used;
 }
@@ -91,6 +97,15 @@ tl::unexpected<Refusal> HeadReader::refused(llhttp_errno_t code, std::string_vie
   const char* at = llhttp_get_error_pos(&parser_);
   const std::size_t offset = buffer_.size() + (at ? static_cast<std::size_t>(at - in.data()) : 0);
   return refuse(400, "byte " + std::to_string(offset) + " of the head: " + std::string(reason));
+}
+
+Refusal HeadReader::target_too_long() const {
+  return {414, "the request target is longer than " + std::to_string(limits_.target_bytes) + " bytes"};
+}
+
+Refusal HeadReader::head_too_long() const {
+  if (target_size_ > limits_.target_bytes) return target_too_long();
+  return {431, "the head is longer than " + std::to_string(limits_.head_bytes) + " bytes"};
 }
 
 bool HeadReader::line_ends_before(std::size_t next) const {

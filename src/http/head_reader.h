@@ -39,12 +39,15 @@ class HeadReader {
   };
   static HeadReader& of(llhttp_t* parser) { return *static_cast<HeadReader*>(parser->data); }
   static int on_url(llhttp_t* parser, const char* at, std::size_t size);
+  static int on_url_complete(llhttp_t* parser);
   static int on_name(llhttp_t* parser, const char* at, std::size_t size);
   static int on_name_complete(llhttp_t* parser);
   static int on_end(llhttp_t* parser);
   static const llhttp_settings_t& settings();
 
   tl::unexpected<Refusal> refused(llhttp_errno_t code, std::string_view in);
+  Refusal target_too_long() const;
+  Refusal head_too_long() const;
   Refusal stray_control() const;
   bool line_ends_before(std::size_t next) const;
 

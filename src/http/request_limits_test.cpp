@@ -53,6 +53,17 @@ TEST(RequestLimits, Target) {
   EXPECT_EQ(status("GET /" + std::string(300, 'a')), 414) << "before the head as a whole is too long";
 }
 
+// Found by fuzzing: a limit and another fault close together, where the cut decided which of them was said.
+TEST(RequestLimits, TheFirstFaultIsSaidHoweverTheReadsFall) {
+  EXPECT_EQ(status(request("/", "A:\r\nB:\r\nC:\r\nD:\r\na b:\r\n")), 400) << "a sixth name that is none";
+  EXPECT_EQ(status(request("/", "A:\r\nB:\r\nC:\r\nD:\r\nE: \x01\r\n")), 431);
+  EXPECT_EQ(status("GET /" + std::string(60, 'a') + "\x7f HTTP/1.1\r\n"), 400) << "a long target, then a bad byte";
+  EXPECT_EQ(status("GET /" + std::string(60, 'a') + " HTTP/9.9\r\n"), 414);
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nA: " + std::string(200, 'a') + "\x01\r\n"), 431) << "beyond the head";
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nA:\r\nB:\r\nC:\r\nD:\r\nE:\r\n" + std::string(160, 'f') + " :\r\n"), 400);
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nA:\r\nB:\r\nC:\r\nD:\r\nE:\r\n" + std::string(170, 'f') + ":\r\n"), 431);
+}
+
 TEST(RequestLimits, BodyByItsLengthAtTheHead) {
   EXPECT_EQ(status(request("/", "Content-Length: 10\r\n", "0123456789")), 0);
   EXPECT_EQ(status(request("/", "Content-Length: 11\r\n")), 413);
