@@ -56,7 +56,15 @@ void Fleet::State::health_changed(EngineIndex engine, const char* rule) {
   // Who is away from a replica that went down has no cache to come back to.
   if (!up)
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.replica(index).seats.unseat_idle();
+  if (up) forgive(engine);
   pump(replicas.engine(engine).pool);
+}
+
+// A waiter may have been at this engine when it died. It is another one now, and perhaps the only one with room.
+void Fleet::State::forgive(EngineIndex engine) {
+  for (const auto& [key, id] : waiting[replicas.engine(engine).pool].queue)
+    std::erase_if(requests.at(id).tried,
+                  [&](ReplicaIndex index) { return replicas.row(index).state.engine == engine; });
 }
 
 void Fleet::State::met_broken(ReplicaIndex at, const char* rule) {

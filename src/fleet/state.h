@@ -100,6 +100,7 @@ struct Fleet::State {
   void on(const TimerFired& event);
   bool knows(EngineIndex engine) const;
   void health_changed(EngineIndex engine, const char* rule);
+  void forgive(EngineIndex engine);
   void met_broken(ReplicaIndex at, const char* rule);  // real traffic showed that the engine is gone
   void met_dying(ReplicaIndex at, const char* rule);
 

@@ -155,6 +155,19 @@ TEST(Waiting, ACrashReturnsItsRequestsToTheQueue) {
   EXPECT_EQ(bugs.seen(), 0u);
 }
 
+TEST(Waiting, AReplicaThatCameBackMayBeTriedAgain) {
+  WarmWorld w(2);
+  const RequestId lost = w.arrive(1, 10'000);
+  const ReplicaIndex there = w.at(lost);
+  std::vector<RequestId> others;
+  while (w.waiting() == 0) others.push_back(w.arrive(10 + others.size(), 30'000));
+  w.turns.at(lost).at = no_replica;
+  w.step(AttemptFailed{lost, Failure::refused});
+  EXPECT_TRUE(w.waits(lost)) << "the other one is full";
+  w.step(ProbeGood{static_cast<EngineIndex>(w.d.replica(there).engine)});
+  EXPECT_EQ(w.at(lost), there);
+}
+
 TEST(Waiting, WithNobodyUpWaitersAreToldSo) {
   WarmWorld w(1);
   const auto filled = fill(w);

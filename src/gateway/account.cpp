@@ -94,8 +94,8 @@ void account(Exchange& x, fleet::Outcome outcome) {
     record.replica = x.replica().id;
     record.route = policy::name_of(x.dispatch.route);
     record.waited = x.dispatched - x.arrived;
-  } else if (outcome == fleet::Outcome::client_gone) {  // it left the queue
-    record.route = policy::name_of(policy::Route::waiting);
+  } else if (x.in_pool) {  // its client left the queue, or it was refused there
+    if (outcome == fleet::Outcome::client_gone) record.route = policy::name_of(policy::Route::waiting);
     record.waited = now - x.arrived;
   }
   if (x.first_content) record.ttft = *x.first_content - x.arrived;

@@ -41,6 +41,13 @@ const char* cached_tokens_flag(probe::EngineKind kind) {
   return kind == probe::EngineKind::sglang ? "--enable-cache-report" : "--enable-prompt-tokens-details";
 }
 
+// The fleet's note on a decision stands behind it. One event may decide on many requests. Empty: the same once more.
+const char* rule_behind(const fleet::Commands& commands, std::size_t decision, RequestId request) {
+  if (decision + 1 == commands.size()) return "";
+  const auto* const note = std::get_if<fleet::Note>(&commands[decision + 1]);
+  return note && note->request == request ? note->rule : "";
+}
+
 }  // namespace
 
 Brain::Brain(net::Loop& loop, const config::Config& config, record::Log& log)
@@ -177,8 +184,6 @@ void Brain::record(const fleet::Event& event, TimePoint now, const fleet::Comman
 }
 
 void Brain::carry_out(const fleet::Commands& commands) {
-  // The note on a decision says which rule it was; it may stand before or behind the dispatch.
-  last_rule_ = "";
   bool health_changed = false;
   for (const auto& command : commands)
     if (const auto* its_note = std::get_if<fleet::Note>(&command)) {
@@ -186,10 +191,12 @@ void Brain::carry_out(const fleet::Commands& commands) {
       health_changed = health_changed || its_note->what != fleet::Note::What::decision;
     }
   if (health_changed) count_engines_up();
-  for (const auto& command : commands) {
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const fleet::Command& command = commands[i];
     if (const auto* dispatch = std::get_if<fleet::Dispatch>(&command))
-      answer(dispatch->request, {*dispatch, last_rule_});
-    if (const auto* reject = std::get_if<fleet::Reject>(&command)) answer(reject->request, {*reject, last_rule_});
+      answer(dispatch->request, {*dispatch, rule_behind(commands, i, dispatch->request)});
+    if (const auto* reject = std::get_if<fleet::Reject>(&command))
+      answer(reject->request, {*reject, rule_behind(commands, i, reject->request)});
     if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command))
       if (set_probe_interval) set_probe_interval(probe->engine, real(probe->interval));
     if (const auto* timer = std::get_if<fleet::SetTimer>(&command)) set_timer(*timer);
@@ -207,7 +214,6 @@ void Brain::note(const fleet::Note& note) {
   const auto engine = [&] { return "engine " + engines_of(config_)[note.engine]->name; };
   switch (note.what) {
     case What::decision:
-      last_rule_ = note.rule;
       decisions_.add(note, fleet_now());
       if (note.route == policy::Route::unsteered && unsteered_++ == 0)
         log_.warning(

@@ -118,7 +118,6 @@ class Brain {
   std::vector<std::uint32_t> engines_up_;  // by pool
   DecisionLog decisions_;
   std::uint64_t unsteered_ = 0;
-  const char* last_rule_ = "";
   bool told_of_loss_ = false;
 };
 

@@ -61,7 +61,7 @@ net::Task<After> send(Exchange& x) {
       const After after = co_await end(x, ticket, fleet::Outcome::client_gone, After::close);
       co_return after;
     }
-    x.record.rule = decision.rule;
+    if (*decision.rule) x.record.rule = decision.rule;
     if (const auto* reject = std::get_if<fleet::Reject>(&decision.command)) {
       if (reject->pass_upstream_answer && x.upstream && x.upstream_answered) break;
       x.connection.stream.unwatch();

@@ -19,7 +19,7 @@ struct AddedFields {
   explicit AddedFields(const Exchange& x) {
     session = x.session.key ? x.session.key.short_hex() : "-";
     const TimePoint now = x.context.loop.now();
-    const bool waits = x.dispatch.replica == no_replica;  // for a seat: nobody has decided where it goes
+    const bool waits = x.undecided;  // for a seat, the first time or after an attempt came to nothing
     server_timing = "wait;dur=";
     append_millis(server_timing, (waits ? now : x.dispatched) - x.arrived);
     if (!waits) {

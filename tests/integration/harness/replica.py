@@ -20,6 +20,7 @@ class Replica:
         self._start()
 
     def _start(self):
+        self.killed = False
         arguments = ["--listen", f"127.0.0.1:{self.port}", "--model", self.model]
         for name, value in self.flags.items():
             flag = "--" + name.replace("_", "-")
@@ -85,7 +86,23 @@ class Replica:
             return True
         return False
 
+    def kill(self):
+        """As the kernel ends a process that has eaten the machine's memory."""
+        self.process.kill()
+        self.process.wait()
+        self.killed = True
+
+    def restart(self):
+        """Again, on the same port."""
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self._start()
+
     def stop(self):
+        if self.killed:
+            self.process.stdout.close()
+            self.process.stderr.close()
+            return
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
