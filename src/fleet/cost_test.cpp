@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <deque>
+#include <map>
+#include <unordered_map>
 
 #include "core/rng.h"
 #include "fleet/test_driver.h"
@@ -39,7 +42,113 @@ double cost_us(PolicyName policy, bool new_sessions) {
   std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
   return times[rounds / 2];
 }
+// Turns of `warm` as they are in service: arrival, first token, usage, end. 640 requests are open at a time; an engine
+// reads one as soon as the contexts that it answers leave room, so what does not fit waits.
+class WarmLoad {
+ public:
+  explicit WarmLoad(std::int64_t context)
+      : d_(16, 4, PolicyName::warm), context_(context), at_a_time_(static_cast<std::size_t>(34'000 / context)) {
+    for (std::uint64_t s = 1; s <= 10'000; ++s) turn(s);
+  }
+  // Microseconds of processor time for each turn of `turns`.
+  double cost_us(int turns) {
+    const auto start = std::clock();
+    for (int i = 0; i < turns; ++i) turn(static_cast<std::uint64_t>(rng_.between(1, 10'000)));
+    return std::chrono::duration<double, std::micro>(std::clock() - start).count() / turns;
+  }
+  std::size_t waiting() const { return d_.fleet.warm_pool(0, d_.now).waiting; }
+
+ private:
+  struct Sent {
+    std::uint64_t session = 0;
+    ReplicaIndex at = no_replica;
+    std::int64_t cached = 0;
+  };
+  struct Engine {
+    std::deque<RequestId> unread;
+    std::size_t answering = 0;
+  };
+
+  void turn(std::uint64_t session) {
+    d_.wait(10ms);
+    RequestArrived event;
+    event.session = event.lineage = key(session);
+    event.head = key(1'000'000 + session % 200);
+    event.prompt_estimate = {context_};
+    event.request = ++d_.last_request;
+    sent_[event.request].session = session;
+    run(event);
+    while (sent_.size() > 640) {
+      if (!answering_.empty()) {
+        end(answering_.front());
+        continue;
+      }
+      d_.wait(250ms);  // holds run out
+      run(TimerFired{0});
+    }
+  }
+  void end(RequestId id) {
+    answering_.pop_front();
+    const Sent its = sent_.extract(id).mapped();
+    run(UsageReported{id, {context_}, {its.cached}, {100}, true, true, AnswerEnd::tool_call, 7});
+    --engines_[its.at].answering;
+    run(Finished{id, Outcome::ok});
+    read(its.at);
+  }
+  void read(ReplicaIndex at) {
+    Engine& engine = engines_[at];
+    while (!engine.unread.empty() && engine.answering < at_a_time_) {
+      const RequestId id = engine.unread.front();
+      engine.unread.pop_front();
+      ++engine.answering;
+      answering_.push_back(id);
+      run(FirstContent{id});
+    }
+  }
+  void run(const Event& event) {
+    for (const Command& command : d_.fleet.step(event, d_.now))
+      if (const auto* dispatch = std::get_if<Dispatch>(&command)) dispatched(dispatch->request, dispatch->replica);
+  }
+  void dispatched(RequestId id, ReplicaIndex at) {
+    Sent& its = sent_.at(id);
+    its.at = at;
+    // What an engine of that size would still have: the head, and all of a session that was here a moment ago.
+    auto& [last_at, last] = last_[its.session];
+    const bool is_there = last_at == at && id - last < 64 * at_a_time_;
+    its.cached = is_there ? context_ * 9 / 10 : context_ / 10;
+    last_at = at;
+    last = id;
+    engines_[at].unread.push_back(id);
+    read(at);
+  }
+
+  Driver d_;
+  std::int64_t context_;
+  std::size_t at_a_time_;
+  Rng rng_{3};
+  std::map<ReplicaIndex, Engine> engines_;
+  std::deque<RequestId> answering_;
+  std::unordered_map<RequestId, Sent> sent_;  // and those that wait
+  std::unordered_map<std::uint64_t, std::pair<ReplicaIndex, RequestId>> last_;
+};
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
 }  // namespace
+
+TEST(Cost, OfWarm) {
+  for (const std::int64_t context : {200, 3'000, 12'000}) {
+    WarmLoad load(context);
+    std::vector<double> times;
+    for (int round = 0; round < 21; ++round) times.push_back(load.cost_us(500));
+    const double us = median(times);
+    std::printf("turn of warm, 64 replicas, 10,000 sessions of %5lld tokens, %4zu waiting: %6.2f us\n",
+                static_cast<long long>(context), load.waiting(), us);
+    EXPECT_LT(us, 400) << "far from the goal of 10";
+  }
+}
 
 TEST(Cost, OfADecision) {
   for (const PolicyName policy :

@@ -18,19 +18,12 @@ void InterToken::add(double beside, double seconds) {
   y_ = forget * y_ + seconds;
   xx_ = forget * xx_ + beside * beside;
   xy_ = forget * xy_ + beside * seconds;
-}
-
-double InterToken::each_more_s() const {
-  if (weight_ <= 0) return 0;
   const double mean_x = x_ / weight_, mean_y = y_ / weight_;
   const double spread = xx_ / weight_ - mean_x * mean_x, together = xy_ / weight_ - mean_x * mean_y;
   // Where it is always the same number that are in flight, the line cannot be seen: a twentieth is a usual slope.
   const double usual = mean_y / 20;
-  return std::clamp(spread > 0.05 ? together / spread : usual, 0.0, mean_x > 0 ? mean_y / mean_x : usual);
-}
-
-double InterToken::alone_s() const {
-  return weight_ > 0 ? std::max(0.0, y_ / weight_ - each_more_s() * x_ / weight_) : 0;
+  each_more_s_ = std::clamp(spread > 0.05 ? together / spread : usual, 0.0, mean_x > 0 ? mean_y / mean_x : usual);
+  alone_s_ = std::max(0.0, mean_y - each_more_s_ * mean_x);
 }
 
 void Learnt::add(const TurnSeen& turn, const policy::PrefillFit* all, InterToken* all_tokens) {

@@ -37,10 +37,11 @@ struct TurnSeen {
 class InterToken {
  public:
   void add(double beside, double seconds);
-  double alone_s() const;
-  double each_more_s() const;
+  double alone_s() const { return alone_s_; }
+  double each_more_s() const { return each_more_s_; }
 
  private:
+  double alone_s_ = 0, each_more_s_ = 0;
   double weight_ = 0, x_ = 0, y_ = 0, xx_ = 0, xy_ = 0;
 };
 

@@ -25,9 +25,11 @@ void Seats::begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens
     seat->head = head;
     use_head(head, head_size);
   }
+  if (is_leaving(*seat)) leaving_ -= seat->own;
   taken_ += own - seat->own;
   seat->own = own;
   ++seat->in_flight;
+  if (is_leaving(*seat)) leaving_ += seat->own;
   ++seat->turns;
   ++in_flight_;
 }
@@ -35,13 +37,19 @@ void Seats::begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens
 Seat* Seats::end_turn(const SessionKey& lineage) {
   Seat* const seat = seat_of(lineage);
   if (!seat || seat->in_flight == 0) return nullptr;
+  if (is_leaving(*seat)) leaving_ -= seat->own;
   --seat->in_flight;
   --in_flight_;
+  if (is_leaving(*seat)) leaving_ += seat->own;
   return seat;
 }
 
 void Seats::set_stays(const SessionKey& lineage, bool stays) {
-  if (Seat* const seat = seat_of(lineage)) seat->stays = stays;
+  Seat* const seat = seat_of(lineage);
+  if (!seat) return;
+  if (is_leaving(*seat)) leaving_ -= seat->own;
+  seat->stays = stays;
+  if (is_leaving(*seat)) leaving_ += seat->own;
 }
 
 void Seats::unseat(const SessionKey& lineage) {

@@ -29,6 +29,7 @@ class Seats {
   Tokens taken() const { return taken_; }
   bool counts_head(const SessionKey& head) const;
   std::uint32_t in_flight() const { return in_flight_; }
+  Tokens leaving() const { return leaving_; }  // seats that will be free once their turns under way have ended
 
   // A turn begins; `own` replaces what the seat was sized for.
   void begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens head_size, Tokens own);
@@ -49,6 +50,7 @@ class Seats {
     Tokens tokens;
     std::uint32_t seats = 0;
   };
+  static bool is_leaving(const Seat& seat) { return seat.in_flight > 0 && !seat.stays; }
   Seat* seat_of(const SessionKey& lineage);
   void remove(std::size_t at);
   void use_head(const SessionKey& head, Tokens size);
@@ -56,7 +58,7 @@ class Seats {
 
   std::vector<Seat> seats_;  // in no order that matters
   std::vector<Head> heads_;
-  Tokens taken_;
+  Tokens taken_, leaving_;
   std::uint32_t in_flight_ = 0;
 };
 

@@ -74,7 +74,8 @@ struct Fleet::State {
   bool outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const;
   bool yields(const Seat& seat, const Request& request) const;
   policy::Decision warm_decision(const Request& request, bool is_resident);
-  policy::WarmView warm_view(const policy::ReplicaView& view, const Request& request, bool is_resident) const;
+  policy::WarmView warm_view(const policy::ReplicaView& view, const Asking& asking, bool is_resident) const;
+  bool is_hopeless(const Request& request) const;
 
   // retries.cpp
   void on(const AttemptFailed& event);

@@ -99,6 +99,7 @@ bool Fleet::State::try_waiter(Request& request) {
     arrive_free(request);
     return true;
   }
+  if (is_hopeless(request)) return false;
   policy::Decision decision = warm_decision(request, false);
   if (decision.replica == no_replica) {
     const bool one_is_up = std::any_of(warm_views.begin(), warm_views.end(), [](const auto& view) { return view.up; });
@@ -108,7 +109,7 @@ bool Fleet::State::try_waiter(Request& request) {
     return true;
   }
   leave_queue(request);
-  const Tokens need = book.need(request.reading, decision.replica);
+  const Tokens need = book.outlook(book.asking(request.reading), decision.replica).need;
   book.replica(decision.replica).seats.make_room(need, book.capacity(decision.replica));
   dispatch(request, decision);
   return true;

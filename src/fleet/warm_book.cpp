@@ -51,42 +51,61 @@ void WarmBook::arrived(Reading& reading, const RequestArrived& asked, TimePoint 
 
 Tokens WarmBook::capacity(ReplicaIndex at) const { return replicas_[at].capacity.value_or(unknown_capacity); }
 
-Tokens WarmBook::expected_cached(const Reading& reading, ReplicaIndex at) const {
+Asking WarmBook::asking(const Reading& reading) const {
+  Asking out{&reading, lineages_.peek(reading.lineage), heads_.size(reading.head), 0};
+  if (out.lineage) out.gap_s = gaps_.expected_s(out.lineage->gaps, out.lineage->wait);
+  return out;
+}
+
+Tokens WarmBook::expected_cached(const Asking& asking, ReplicaIndex at) const {
+  const Reading& reading = *asking.reading;
   const Ledger& ledger = replicas_[at].ledger;
-  const Tokens head = heads_.size(reading.head), head_there = head > Tokens{} ? ledger.held(reading.head) : Tokens{};
+  const Tokens head = asking.head, head_there = head > Tokens{} ? ledger.held(reading.head) : Tokens{};
   Tokens cached = std::min(head, head_there);
-  const Lineage* const its = lineages_.peek(reading.lineage);
-  if (its && its->may_be_at(at) && is_nearly(head_there, head)) cached += ledger.held(reading.lineage);
+  if (asking.lineage && asking.lineage->may_be_at(at) && is_nearly(head_there, head))
+    cached += ledger.held(reading.lineage);
   cached = std::min(cached, reading.prompt - Tokens{1});  // an engine computes at least one token
   if (const Tokens step = replicas_[at].learnt.step(); step > Tokens{1}) cached.count -= cached.count % step.count;
   return std::max(cached, Tokens{});
 }
 
-Tokens WarmBook::need_now(const Reading& reading, ReplicaIndex at) const {
+Tokens WarmBook::need_now(const Asking& asking, ReplicaIndex at) const {
+  const Reading& reading = *asking.reading;
   const WarmReplica& its = replicas_[at];
   const Tokens whole = reading.prompt + its.learnt.output();
-  return its.seats.counts_head(reading.head) ? whole - std::min(heads_.size(reading.head), reading.prompt) : whole;
+  if (asking.head <= Tokens{} || !its.seats.counts_head(reading.head)) return whole;
+  return whole - std::min(asking.head, reading.prompt);
 }
 
 // A resident grows with each turn of its quantum. Without room for that, residents outgrow the cache together. Who
 // leaves after this turn needs none.
-Tokens WarmBook::reserve(const Reading& reading, ReplicaIndex at) const {
-  const Lineage* const lineage = lineages_.peek(reading.lineage);
-  if (!lineage || !stays(*lineage, at)) return {};
-  const Seat* const seat = replicas_[at].seats.find(reading.lineage);
-  const double turns_left = quantum(at, *lineage, reading.prompt) - (seat ? seat->turns : 0) - 1;
+Tokens WarmBook::reserve(const Asking& asking, ReplicaIndex at) const {
+  if (!asking.lineage || !stays(*asking.lineage, at, asking.gap_s)) return {};
   const double growth = static_cast<double>(replicas_[at].learnt.growth().count);
+  if (growth <= 0) return {};
+  const Seat* const seat = replicas_[at].seats.find(asking.reading->lineage);
+  const double turns_left = quantum(at, asking.reading->prompt, asking.gap_s) - (seat ? seat->turns : 0) - 1;
   return {static_cast<std::int64_t>(std::max(turns_left, 0.0) * growth)};
 }
 
-Tokens WarmBook::need(const Reading& reading, ReplicaIndex at) const {
-  return need_now(reading, at) + reserve(reading, at);
+Outlook WarmBook::outlook(const Asking& asking, ReplicaIndex at) const {
+  const policy::PrefillModel& model = replicas_[at].learnt.prefill();
+  Outlook out;
+  out.cached = expected_cached(asking, at);
+  out.need = need_now(asking, at) + reserve(asking, at);
+  out.read_s = policy::prefill_s(model, asking.reading->prompt - out.cached, out.cached) - model.base_s;
+  return out;
 }
 
-double WarmBook::read_s(const Reading& reading, ReplicaIndex at) const {
-  const policy::PrefillModel& model = replicas_[at].learnt.prefill();
-  const Tokens cached = expected_cached(reading, at);
-  return policy::prefill_s(model, reading.prompt - cached, cached) - model.base_s;
+policy::WarmGlance WarmBook::glance(const Asking& asking, ReplicaIndex at) const {
+  const WarmReplica& its = replicas_[at];
+  policy::WarmGlance out;
+  out.in_flight = its.seats.in_flight();
+  out.unread = static_cast<std::uint32_t>(its.unread.size());
+  out.room = capacity(at) - its.seats.taken();
+  out.leaving = its.seats.leaving();
+  out.need_at_least = asking.reading->prompt + its.learnt.output() - std::min(asking.head, asking.reading->prompt);
+  return out;
 }
 
 double WarmBook::reread_s(const Reading& reading, ReplicaIndex at) const {
@@ -94,15 +113,14 @@ double WarmBook::reread_s(const Reading& reading, ReplicaIndex at) const {
   return policy::prefill_s(model, reading.prompt, {}) - model.base_s;
 }
 
-double WarmBook::quantum(ReplicaIndex at, const Lineage& lineage, Tokens context) const {
+double WarmBook::quantum(ReplicaIndex at, Tokens context, double gap_s) const {
   const WarmReplica& its = replicas_[at];
-  const double gap_s = gaps_.expected_s(lineage.gaps, lineage.wait);
   const double reread_s = policy::prefill_s(its.learnt.prefill(), context, {});
   return policy::quantum_turns(policy::WarmMode::latency, reread_s, its.learnt.turn_s() + gap_s)
       .value_or(policy::least_quantum);
 }
 
-double WarmBook::break_even_s(ReplicaIndex at, const Lineage& lineage) const {
+double WarmBook::break_even_s(ReplicaIndex at, const Lineage& lineage, double gap_s) const {
   const WarmReplica& its = replicas_[at];
   const policy::PrefillModel& model = its.learnt.prefill();
   const Tokens head = heads_.size(lineage.head), own = std::max(lineage.context - head, Tokens{1});
@@ -111,15 +129,14 @@ double WarmBook::break_even_s(ReplicaIndex at, const Lineage& lineage) const {
   facts.reread_s = policy::prefill_s(model, own, head) - model.base_s;
   facts.decode_s = its.learnt.decode_s();
   facts.hit_service_s = its.learnt.hit_service_s();
-  const double gap_s = gaps_.expected_s(lineage.gaps, lineage.wait);
   facts.quantum = policy::quantum_turns(policy::WarmMode::latency, facts.reread_s, its.learnt.turn_s() + gap_s)
                       .value_or(policy::least_quantum);
   return policy::break_even_s(facts);
 }
 
 // Whether its seat will be held for it behind the turn that it is in.
-bool WarmBook::stays(const Lineage& lineage, ReplicaIndex at) const {
-  return policy::is_worth_holding(break_even_s(at, lineage), gaps_.expected_s(lineage.gaps, lineage.wait));
+bool WarmBook::stays(const Lineage& lineage, ReplicaIndex at, double gap_s) const {
+  return policy::is_worth_holding(break_even_s(at, lineage, gap_s), gap_s);
 }
 
 double WarmBook::crowd_s(ReplicaIndex at) const {
@@ -128,9 +145,10 @@ double WarmBook::crowd_s(ReplicaIndex at) const {
 
 void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint now) {
   WarmReplica& its = replica(at);
-  reading.cached = expected_cached(reading, at);
-  reading.prefill_s = read_s(reading, at);
-  reading.is_new_there = its.ledger.held(reading.lineage) == Tokens{};
+  const Asking its_asking = asking(reading);
+  const Outlook its_outlook = outlook(its_asking, at);
+  reading.cached = its_outlook.cached;
+  reading.prefill_s = its_outlook.read_s;
   reading.copy_used = its.ledger.last_use(reading.lineage);
   reading.at = at;
   reading.sent = now;
@@ -142,19 +160,20 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   its.unread_s += reading.prefill_s;
   its.read_by = std::max(its.read_by, now) + from_seconds(reading.prefill_s);
 
-  const Tokens head = std::min(heads_.size(reading.head), reading.prompt);
-  const Tokens own = reading.prompt + its.learnt.output() - head;
+  const Tokens head = std::min(its_asking.head, reading.prompt);
+  const Tokens own = reading.prompt + its.learnt.output() - head, grows_by = reserve(its_asking, at);
   if (reading.head) its.ledger.take(reading.head, head);
   its.ledger.take(reading.lineage, own);
-  its.seats.begin_turn(reading.lineage, reading.head, head, own + reserve(reading, at));
+  its.seats.begin_turn(reading.lineage, reading.head, head, own + grows_by);
   reading.clean = its.unread.size() == 1 && its.seats.taken() <= capacity(at);
 
   Lineage* const lineage = lineages_.peek(reading.lineage);
+  reading.is_new_there = lineage && !lineage->may_be_at(at);
   if (!lineage) return;
   if (lineage->home != at && lineage->home != no_replica) replica(lineage->home).seats.unseat(reading.lineage);
   lineage->went_to(at);
   ++lineage->in_flight;
-  its.seats.set_stays(reading.lineage, stays(*lineage, at));
+  its.seats.set_stays(reading.lineage, stays(*lineage, at, its_asking.gap_s));
 }
 
 void WarmBook::forget_unread(RequestId id, Reading& reading, WarmReplica& at, TimePoint now) {
@@ -235,7 +254,7 @@ void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, 
                      its.seats.all().size() <= most_seats;
   if (!lineage || lineage->home != reading.at || !holds) return its.seats.unseat(reading.lineage);
   const double gap_s = gaps_.expected_s(lineage->gaps, lineage->wait);
-  const double even_s = rules.gate ? break_even_s(reading.at, *lineage) : GapModel::longest_s;
+  const double even_s = rules.gate ? break_even_s(reading.at, *lineage, gap_s) : GapModel::longest_s;
   if (!policy::is_worth_holding(even_s, gap_s)) return its.seats.unseat(reading.lineage);
   seat.idle_since = now;
   seat.held_until = now + from_seconds(policy::hold_s(even_s, gap_s));

@@ -50,6 +50,20 @@ struct WarmReplica {
   double backlog_s(TimePoint now) const { return unread.empty() ? 0 : std::max(0.0, to_seconds(read_by - now)); }
 };
 
+// What is the same for all replicas while one request is being decided on.
+struct Asking {
+  const Reading* reading = nullptr;
+  const Lineage* lineage = nullptr;  // nullptr: nothing is known of it
+  Tokens head;                       // its size
+  double gap_s = 0;                  // the pause that is expected behind its turn
+};
+// ... and what one of them makes of it.
+struct Outlook {
+  Tokens cached;      // of its prompt, expected to be there
+  Tokens need;        // of a seat
+  double read_s = 0;  // the rest
+};
+
 class WarmBook {
  public:
   explicit WarmBook(std::size_t session_limit) : lineages_(session_limit) {}
@@ -72,18 +86,15 @@ class WarmBook {
 
   // A turn has arrived: its lineage's pause is over.
   void arrived(Reading& reading, const RequestArrived& asked, TimePoint now);
-  Tokens expected_cached(const Reading& reading, ReplicaIndex at) const;
-  Tokens need_now(const Reading& reading, ReplicaIndex at) const;
-  Tokens reserve(const Reading& reading, ReplicaIndex at) const;
-  Tokens need(const Reading& reading, ReplicaIndex at) const;  // of a seat there
-  double read_s(const Reading& reading, ReplicaIndex at) const;
+  Asking asking(const Reading& reading) const;
+  Outlook outlook(const Asking& asking, ReplicaIndex at) const;
+  Tokens need_now(const Asking& asking, ReplicaIndex at) const;  // without what it will grow by
+  policy::WarmGlance glance(const Asking& asking, ReplicaIndex at) const;
   double reread_s(const Reading& reading, ReplicaIndex at) const;
   // C and g* there.
   Tokens capacity(ReplicaIndex at) const;
-  bool stays(const Lineage& lineage, ReplicaIndex at) const;
   double crowd_s(ReplicaIndex at) const;
-  double quantum(ReplicaIndex at, const Lineage& lineage, Tokens context) const;
-  double break_even_s(ReplicaIndex at, const Lineage& lineage) const;
+  double break_even_s(ReplicaIndex at, const Lineage& lineage, double gap_s) const;
 
   void sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint now);
   void prefilled(RequestId id, Reading& reading, TimePoint now);  // its first token came
@@ -94,6 +105,10 @@ class WarmBook {
   void unseat(const SessionKey& lineage);
 
  private:
+  Tokens expected_cached(const Asking& asking, ReplicaIndex at) const;
+  Tokens reserve(const Asking& asking, ReplicaIndex at) const;
+  bool stays(const Lineage& lineage, ReplicaIndex at, double gap_s) const;
+  double quantum(ReplicaIndex at, Tokens context, double gap_s) const;
   void forget_unread(RequestId id, Reading& reading, WarmReplica& at, TimePoint now);
   void keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules);
   void learn(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules);

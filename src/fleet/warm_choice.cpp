@@ -17,7 +17,8 @@ constexpr Duration longest_wait = std::chrono::minutes(10);
 bool Fleet::State::outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const {
   const WarmReplica& its = book.replica(lineage.home);
   const double residents = static_cast<double>(its.seats.all().size());
-  const Tokens needed = its.seats.taken() - seat.own + std::max(seat.own, book.need_now(request.reading, lineage.home));
+  const Tokens needed =
+      its.seats.taken() - seat.own + std::max(seat.own, book.need_now(book.asking(request.reading), lineage.home));
   const Tokens over = needed - book.capacity(lineage.home);
   if (over <= Tokens{} || residents < 2) return false;
   const policy::PrefillModel& model = its.learnt.prefill();
@@ -49,8 +50,9 @@ bool Fleet::State::may_stay(const Request& request) const {
   return seat && (seat->in_flight > 0 || !yields(*seat, request));
 }
 
-policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const Request& request,
+policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const Asking& asking,
                                          bool is_resident) const {
+  const Outlook outlook = book.outlook(asking, view.replica);
   const WarmReplica& its = book.replica(view.replica);
   policy::WarmView out;
   out.replica = view.replica;
@@ -58,21 +60,19 @@ policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const 
   out.in_flight = static_cast<std::uint32_t>(view.in_flight);
   out.crowd_s = book.crowd_s(view.replica);
   out.seated = static_cast<std::uint32_t>(its.seats.all().size());
-  if (out.seated > 0 && its.seats.find(request.reading.lineage)) --out.seated;  // nobody crowds himself
+  if (out.seated > 0 && its.seats.find(asking.reading->lineage)) --out.seated;  // nobody crowds himself
   out.unread = static_cast<std::uint32_t>(its.unread.size());
   out.backlog_s = its.backlog_s(now);
-  out.cached = book.expected_cached(request.reading, view.replica);
-  out.prefill_s = book.read_s(request.reading, view.replica);
-  out.need = book.need(request.reading, view.replica);
+  out.cached = outlook.cached;
+  out.prefill_s = outlook.read_s;
+  out.need = outlook.need;
   out.room = book.capacity(view.replica) - its.seats.taken();
   out.is_resident = is_resident;
   out.is_empty = its.seats.all().empty();
   if (out.need > out.room) {
+    out.leaving = its.seats.leaving();
     for (const Seat& seat : its.seats.all()) {
-      if (seat.in_flight > 0) {
-        if (!seat.stays) out.leaving += seat.own;
-        continue;
-      }
+      if (seat.in_flight > 0) continue;
       out.displaced_s = std::max(out.displaced_s, seat.reread_s);
       // Memoryless: however long it has been away, the rest is expected to be the mean.
       out.expected_back_s = out.expected_back_s > 0 ? std::min(out.expected_back_s, seat.back_in_s) : seat.back_in_s;
@@ -81,15 +81,30 @@ policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const 
   return out;
 }
 
+// No replica that is up has a place for it: found out without pricing any. Those that wait are looked at often.
+bool Fleet::State::is_hopeless(const Request& request) const {
+  if (!rules[request.asked.pool].warm.late_binding) return false;
+  const Asking asking = book.asking(request.reading);
+  bool one_is_up = false;
+  for (const EngineIndex engine : replicas.engines_of(request.asked.pool))
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) {
+      if (!replicas.up(replicas.row(index))) continue;
+      if (std::find(request.tried.begin(), request.tried.end(), index) != request.tried.end()) continue;
+      if (!policy::is_hopeless(book.glance(asking, index))) return false;
+      one_is_up = true;
+    }
+  return one_is_up;
+}
+
 policy::Decision Fleet::State::warm_decision(const Request& request, bool is_resident) {
   const RequestArrived& asked = request.asked;
   const PoolRule& rule = rules[asked.pool];
   replicas.views({asked.pool, true, false, rule.threshold}, sessions, views);
   if (!request.tried.empty()) policy::leave_out_tried(views, request.tried);
 
-  const Lineage* const lineage = book.find(request.reading.lineage);
+  const Asking asking = book.asking(request.reading);
   policy::WarmAsk ask;
-  ask.home = lineage ? lineage->home : no_replica;
+  ask.home = asking.lineage ? asking.lineage->home : no_replica;
   ask.must_fit = rule.warm.late_binding;
   ask.keep_busy = rule.warm.keep_busy;
   ask.may_move = rule.warm.move;
@@ -97,7 +112,7 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   warm_views.clear();
   for (const policy::ReplicaView& view : views) {
     if (!replicas.row(view.replica).state.rank) continue;
-    warm_views.push_back(warm_view(view, request, is_resident && view.replica == ask.home));
+    warm_views.push_back(warm_view(view, asking, is_resident && view.replica == ask.home));
   }
   if (ask.home != no_replica && ask.home < book.replica_count())
     ask.reread_s = book.reread_s(request.reading, ask.home);

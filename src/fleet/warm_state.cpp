@@ -66,7 +66,7 @@ double WarmBook::usual_break_even_s(ReplicaIndex index) const {
   for (const Seat& seat : replicas_[index].seats.all()) {
     const Lineage* const lineage = lineages_.peek(seat.lineage);
     if (!lineage || lineage->turns == 0) continue;
-    sum += break_even_s(index, *lineage);
+    sum += break_even_s(index, *lineage, gaps_.expected_s(lineage->gaps, lineage->wait));
     ++count;
   }
   return count > 0 ? sum / count : 0;

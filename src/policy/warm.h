@@ -45,6 +45,18 @@ inline constexpr double least_gain_to_move_s = 1.0, reread_share_to_move = 0.5;
 enum class Admission : std::uint8_t { no, fits, next, alone, keeps_busy };
 Admission admission(const WarmView& view, const WarmAsk& ask);
 
+// A look at a replica that costs little: whether admission() of one that is no resident there is `no` for sure. The
+// need may be told as less than it is.
+struct WarmGlance {
+  std::uint32_t in_flight = 0, unread = 0;
+  Tokens need_at_least, room, leaving;
+};
+constexpr bool is_hopeless(const WarmGlance& glance) {
+  if (glance.unread >= most_unread) return true;
+  if (glance.in_flight == 0) return false;
+  return glance.need_at_least > glance.room + (glance.unread == 0 ? glance.leaving : Tokens{});
+}
+
 // replica is no_replica if none may take it now.
 Decision warm(std::span<const WarmView> pool, const WarmAsk& ask);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/rng.h"
+
 namespace wg::policy {
 
 namespace {
@@ -37,6 +39,30 @@ TEST(Warm, TakesTheCheapest) {
   EXPECT_EQ(warm(pool, {}).replica, 1u) << "a crowd slows all turns of a seat";
   pool[1].up = false;
   EXPECT_EQ(warm(pool, {}).replica, 0u) << "down";
+}
+
+// Whatever the rules of admission are, a glance must not turn away whom they would let in.
+TEST(Warm, AGlanceNeverCallsHopelessWhatMayBeAdmitted) {
+  Rng rng(7);
+  int hopeless = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    WarmView view;
+    view.up = true;
+    view.in_flight = static_cast<std::uint32_t>(rng.between(0, 4));
+    view.unread = static_cast<std::uint32_t>(rng.between(0, std::min<std::int64_t>(view.in_flight, 3)));
+    view.is_empty = view.in_flight == 0 && rng.uniform() < 0.5;
+    view.need = {rng.between(1, 20'000)};
+    view.room = {rng.between(-5'000, 20'000)};
+    view.leaving = {view.in_flight > 0 ? rng.between(0, 10'000) : 0};
+    view.displaced_s = rng.uniform() * 3;
+    view.expected_back_s = rng.uniform() < 0.5 ? 0 : rng.uniform() * 10;
+    const WarmGlance glance{view.in_flight, view.unread, Tokens{rng.between(1, view.need.count)}, view.room,
+                            view.leaving};
+    if (!is_hopeless(glance)) continue;
+    ++hopeless;
+    ASSERT_EQ(admission(view, {}), Admission::no);
+  }
+  EXPECT_GT(hopeless, 10'000);
 }
 
 TEST(Warm, ThePriceIsTheSumOfItsTerms) {
