@@ -10,6 +10,14 @@
 #include "core/reserve.h"
 #include "net/loop.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WG_SANITIZED
+#elif defined(__has_feature)  // clang's way to say it
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WG_SANITIZED
+#endif
+#endif
+
 namespace wg::net {
 namespace {
 
@@ -33,7 +41,7 @@ void use_up_the_memory() {
 }
 
 TEST(ReserveDeathTest, IsGivenUpFirstAndHeldAgain) {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef WG_SANITIZED
   GTEST_SKIP() << "the sanitizer needs more address space than that";
 #endif
   EXPECT_EXIT(use_up_the_memory(), testing::ExitedWithCode(0), "");

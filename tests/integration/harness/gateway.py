@@ -17,8 +17,12 @@ BINARY = Path(os.environ.get("WARMGATE_BIN", REPO / "build" / "warmgate"))
 
 
 def is_sanitized():
-    """Built with AddressSanitizer: it reserves terabytes of addresses, and its checks need descriptors of their own."""
-    return BINARY.exists() and b"__asan_init" in BINARY.read_bytes()
+    """Built with a sanitizer (addresses or threads): it reserves terabytes of addresses, and its checks need descriptors
+    and memory of their own."""
+    if not BINARY.exists():
+        return False
+    program = BINARY.read_bytes()
+    return b"__asan_init" in program or b"__tsan_init" in program
 
 
 _LINE = re.compile(r"listening on (http://\S+) admin (http://\S+)")
