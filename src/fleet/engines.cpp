@@ -25,7 +25,7 @@ bool Fleet::State::knows(EngineIndex engine) const {
 void Fleet::State::on(const EngineFound& event) {
   if (!knows(event.engine)) return;
   const bool is_new = replicas.found(event);
-  for (const ReplicaIndex index : replicas.engine(event.engine).rank_rows) book.set_capacity(index, event.kv_capacity);
+  for (const ReplicaIndex index : replicas.engine(event.engine).rank_rows) book.found(index, event);
   if (!is_new) return;
   // What comes back as something else has to show that it is well, as any other.
   replicas.engine(event.engine).health.unknown();
@@ -34,7 +34,10 @@ void Fleet::State::on(const EngineFound& event) {
 }
 
 void Fleet::State::on(const ReplicaSampled& event) {
-  if (knows(event.engine)) replicas.sampled(event);
+  if (!knows(event.engine)) return;
+  replicas.sampled(event);
+  const Engine& engine = replicas.engine(event.engine);
+  if (event.rank < engine.rank_rows.size()) book.sampled(engine.rank_rows[event.rank], event, rules[engine.pool].warm);
 }
 
 void Fleet::State::on(const ProbeGood& event) {

@@ -25,8 +25,9 @@ struct EngineFound {
   std::uint32_t ranks = 1;
   bool steerable = true;  // knows X-data-parallel-rank (vLLM, SGLang), or has a single rank
   std::optional<std::uint32_t>
-      max_concurrent;                 // sequences a replica runs at once; empty: unknown (threshold is assumed)
-  std::optional<Tokens> kv_capacity;  // per replica
+      max_concurrent;                       // sequences a replica runs at once; empty: unknown (threshold is assumed)
+  std::optional<Tokens> kv_capacity;        // per replica
+  std::optional<bool> prefix_caching = {};  // whether it keeps prefixes; empty: it does not tell
 };
 
 // One metrics scrape of a rank.
@@ -35,6 +36,8 @@ struct ReplicaSampled {
   std::uint32_t rank = 0;
   double running = 0, waiting = 0;
   std::optional<double> kv_usage;
+  // Counters since the engine's start: prompt tokens looked up and found, running requests put back. 0: not told.
+  double prefix_queries = 0, prefix_hits = 0, preemptions = 0;
 };
 
 // /health and a metrics scrape both succeeded / one of them failed.
@@ -65,6 +68,7 @@ struct RequestArrived {
   std::int64_t text_bytes = 0;    // that become prompt; 0: not known
   std::uint32_t dialect = 0;      // whose texts have a tokens-per-byte ratio of their own; below `dialects`
   ClientKind client = ClientKind::unknown;
+  bool ends_session = false;  // its client says that this is the last turn
 };
 
 inline constexpr std::uint32_t dialects = 8;

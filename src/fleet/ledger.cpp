@@ -8,7 +8,7 @@ namespace wg::fleet {
 
 namespace {
 // More contexts than any engine keeps: a bound for floods of tiny ones, and for engines whose capacity nobody tells.
-constexpr std::size_t most_idle = 16'384;
+constexpr std::size_t most_idle = 4'096;
 }  // namespace
 
 void Ledger::set_capacity(std::optional<Tokens> capacity) {
@@ -24,7 +24,10 @@ Tokens Ledger::held(const SessionKey& copy) const {
 void Ledger::take(const SessionKey& key, Tokens size) {
   const auto [found, is_new] = copies_.try_emplace(key);
   Copy& copy = found->second;
-  if (!is_new && copy.users == 0) idle_.erase(copy.place);
+  if (!is_new && copy.users == 0) {
+    idle_.erase(copy.place);
+    idle_total_ -= copy.tokens;
+  }
   ++copy.users;
   const Tokens grown = std::max({copy.tokens, size, Tokens{}});
   total_ += grown - copy.tokens;
@@ -43,12 +46,29 @@ void Ledger::give_back(const SessionKey& key, Tokens size) {
   if (left == Tokens{}) return void(copies_.erase(found));
   copy.used = ++uses_;
   copy.place = idle_.insert(idle_.end(), key);
+  idle_total_ += left;
   make_room();
 }
 
 std::uint64_t Ledger::last_use(const SessionKey& key) const {
   const auto found = copies_.find(key);
   return found == copies_.end() || found->second.users > 0 ? 0 : found->second.used;
+}
+
+std::optional<Tokens> Ledger::depth(const SessionKey& key) const {
+  const auto found = copies_.find(key);
+  if (found == copies_.end() || found->second.users > 0) return std::nullopt;
+  Tokens sum = total_ - idle_total_;  // what is in use
+  std::size_t looked_at = 0;
+  for (auto it = idle_.rbegin(); it != idle_.rend() && ++looked_at <= most_looked_at; ++it) {
+    sum += copies_.at(*it).tokens;
+    if (*it == key) return sum;
+  }
+  return std::nullopt;
+}
+
+void Ledger::forget_idle() {
+  while (!idle_.empty()) drop_oldest(copies_.at(idle_.front()).tokens);
 }
 
 void Ledger::drop_older_than(std::uint64_t use) {
@@ -70,6 +90,7 @@ void Ledger::drop_oldest(Tokens tokens) {
   const Tokens gone = std::min(tokens, found->second.tokens);
   found->second.tokens -= gone;
   total_ -= gone;
+  idle_total_ -= gone;
   if (found->second.tokens > Tokens{}) return;
   copies_.erase(found);
   idle_.pop_front();

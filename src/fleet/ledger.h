@@ -25,8 +25,14 @@ class Ledger {
   void give_back(const SessionKey& copy, Tokens size);
   // When it was last used: grows with each use. 0: it is not idle here.
   std::uint64_t last_use(const SessionKey& copy) const;
+  // How many tokens were used since it was, itself included: what a cache must hold for it to be there still. Empty:
+  // it is in use or unknown, or more than `most_looked_at` copies were.
+  std::optional<Tokens> depth(const SessionKey& copy) const;
+  static constexpr std::size_t most_looked_at = 512;
   // A copy of that last use turned out to be gone: what has been idle for longer went before it.
   void drop_older_than(std::uint64_t use);
+
+  void forget_idle();  // the engine has begun anew; what is in use ends by itself
 
   Tokens total() const { return total_; }
   std::size_t copies() const { return copies_.size(); }
@@ -42,7 +48,7 @@ class Ledger {
   void drop_oldest(Tokens tokens);
 
   std::optional<Tokens> capacity_;
-  Tokens total_;
+  Tokens total_, idle_total_;
   std::uint64_t uses_ = 0;
   std::unordered_map<SessionKey, Copy> copies_;  // looked up only, never walked
   std::list<SessionKey> idle_;                   // least recently used first

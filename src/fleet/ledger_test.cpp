@@ -87,4 +87,29 @@ TEST(Ledger, RandomUseKeepsItsSums) {
   EXPECT_EQ(bugs.seen(), 0u);
 }
 
+TEST(Ledger, DepthIsWhatACacheMustHoldForACopyToBeThere) {
+  Ledger ledger;
+  for (const std::uint64_t copy : {1, 2, 3, 4}) use(ledger, copy, 10);
+  EXPECT_EQ(ledger.depth(key(4)), Tokens{10});
+  EXPECT_EQ(ledger.depth(key(1)), Tokens{40});
+  EXPECT_EQ(ledger.depth(key(9)), std::nullopt);
+  ledger.take(key(2), {25});
+  EXPECT_EQ(ledger.depth(key(2)), std::nullopt) << "in use";
+  EXPECT_EQ(ledger.depth(key(1)), Tokens{55}) << "what is in use is part of it";
+  EXPECT_EQ(ledger.depth(key(3)), Tokens{45});
+  ledger.forget_idle();
+  EXPECT_EQ(ledger.total(), Tokens{25});
+  EXPECT_EQ(ledger.held(key(3)), Tokens{});
+  ledger.give_back(key(2), {25});
+  EXPECT_EQ(ledger.depth(key(2)), Tokens{25});
+}
+
+TEST(Ledger, AFloodOfTinyCopiesIsBounded) {
+  Ledger ledger;  // nobody told a capacity
+  for (std::uint64_t copy = 1; copy <= 50'000; ++copy) use(ledger, copy, 10);
+  EXPECT_LE(ledger.copies(), 4'096u);
+  EXPECT_EQ(ledger.total().count, 10 * static_cast<std::int64_t>(ledger.copies()));
+  EXPECT_EQ(ledger.depth(key(50'000 - 600)), std::nullopt) << "so deep nobody looks";
+}
+
 }  // namespace wg::fleet

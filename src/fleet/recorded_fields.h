@@ -21,12 +21,13 @@ namespace wg::fleet {
   }
 
 // clang-format off
-WG_RECORDED(EngineFound, "engine-found", engine, pool, model, ranks, steerable, max_concurrent, kv_capacity)
-WG_RECORDED(ReplicaSampled, "sampled", engine, rank, running, waiting, kv_usage)
+WG_RECORDED(EngineFound, "engine-found", engine, pool, model, ranks, steerable, max_concurrent, kv_capacity,
+            prefix_caching)
+WG_RECORDED(ReplicaSampled, "sampled", engine, rank, running, waiting, kv_usage, prefix_queries, prefix_hits, preemptions)
 WG_RECORDED(ProbeGood, "probe-good", engine)
 WG_RECORDED(ProbeBad, "probe-bad", engine, refused)
 WG_RECORDED(RequestArrived, "arrived", request, pool, session, lineage, parent, kind, prompt_estimate, steerable_path,
-            pinned_to_response, must_be_pinned, head, text_bytes, dialect, client)
+            pinned_to_response, must_be_pinned, head, text_bytes, dialect, client, ends_session)
 WG_RECORDED(AttemptFailed, "attempt-failed", request, failure)
 WG_RECORDED(FirstByte, "first-byte", request)
 WG_RECORDED(FirstContent, "first-content", request)

@@ -1,7 +1,7 @@
 // A recording of the fleet: what it was made of, every event with its time, and what it decided on each. Lines of text,
 // each a JSON array without nesting. Bodies never come here, session keys only as the hashes that the fleet has.
 // Pure; any thread.
-//   ["warmgate-recording",1]            ["fleet",...]  ["pool",...]  ["engine",...]
+//   ["warmgate-recording",2]            ["fleet",...]  ["pool",...]  ["engine",...]
 //   [NUMBER,MICROSECONDS,"arrived",...] an event; numbers count from 1 without gaps
 //   ["=",NUMBER,"DIGEST","dispatch ..."] what it decided, and the digest behind it; only where it decided something
 //   ["end",NUMBER,"DIGEST"]             how many events there were
@@ -18,7 +18,7 @@
 
 namespace wg::fleet {
 
-inline constexpr std::uint32_t recording_version = 1;
+inline constexpr std::uint32_t recording_version = 2;
 
 // ---- writing: each with its line's end ----
 std::string recording_head(const Spec& spec);

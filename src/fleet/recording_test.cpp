@@ -20,9 +20,9 @@ Spec small_spec() {
 
 // One of each kind, every member unlike its default.
 std::vector<Event> one_of_each() {
-  return {EngineFound{0, 0, "m", 2, false, 32, Tokens{34'000}},
+  return {EngineFound{0, 0, "m", 2, false, 32, Tokens{34'000}, false},
           EngineFound{0, std::nullopt, "m", 2, true, std::nullopt, std::nullopt},
-          ReplicaSampled{0, 1, 2.5, 0.1, 1.0 / 3},
+          ReplicaSampled{0, 1, 2.5, 0.1, 1.0 / 3, 17, 16, 15},
           ProbeGood{0},
           ProbeBad{0, true},
           RequestArrived{7, 0, {1, 2}, {3, ~0ull}, {5, 6}, RequestClass::sub_agent, {900}, false, {7, 8}, true},
@@ -119,7 +119,7 @@ TEST(Recording, what_is_wrong_is_said_with_its_line) {
       {"", "line 1: the file is empty"},
       {"hello\n", "line 1: no whole JSON array"},
       {"[\"other\",1]\n", "line 1: this is no recording of warmgate"},
-      {"[\"warmgate-recording\",9]\n", "line 1: a recording of version 9; this program reads version 1"},
+      {"[\"warmgate-recording\",9]\n", "line 1: a recording of version 9; this program reads version 2"},
       {head + "[1,0,\"probe-good\",0]", "line 5: it is cut off: the file ends in the middle of it"},
       {head + "[1,0,\"probe-go", "line 5: it is cut off: the file ends in the middle of it"},
       {head + "[1,0,\"probe-good\"]\n", "line 5: it has fewer values than such a line has"},

@@ -22,10 +22,26 @@ WarmReplica& WarmBook::replica(ReplicaIndex index) {
   return replicas_[index];
 }
 
-void WarmBook::set_capacity(ReplicaIndex index, std::optional<Tokens> capacity) {
+void WarmBook::found(ReplicaIndex index, const EngineFound& engine) {
   WarmReplica& its = replica(index);
-  its.capacity = capacity;
-  its.ledger.set_capacity(capacity);
+  its.size.tell(engine.kv_capacity);
+  its.keeps.tell(engine.prefix_caching);
+  resize_ledger(its);
+}
+
+void WarmBook::sampled(ReplicaIndex index, const ReplicaSampled& sample, const WarmRules& rules) {
+  WarmReplica& its = replica(index);
+  if (its.counters.look(sample.prefix_queries, sample.prefix_hits, !its.unread.empty())) its.ledger.forget_idle();
+  const double more = its.preemptions < 0 ? 0 : sample.preemptions - its.preemptions;
+  its.preemptions = sample.preemptions;
+  if (more > 0 && rules.safety_net) its.size.net().preempted(more);
+}
+
+// Where nobody tells a size the shadow is larger than what is believed, so that what stays beyond it is seen.
+void WarmBook::resize_ledger(WarmReplica& at) {
+  std::optional<Tokens> size = at.size.value();
+  if (size && at.size.is_learnt()) size->count += size->count / 4;
+  at.ledger.set_capacity(size);
 }
 
 Lineage& WarmBook::lineage(const SessionKey& key, const RequestArrived& asked) {
@@ -49,7 +65,7 @@ void WarmBook::arrived(Reading& reading, const RequestArrived& asked, TimePoint 
   its.is_away = false;
 }
 
-Tokens WarmBook::capacity(ReplicaIndex at) const { return replicas_[at].capacity.value_or(unknown_capacity); }
+Tokens WarmBook::capacity(ReplicaIndex at) const { return replicas_[at].size.value().value_or(unknown_capacity); }
 
 Asking WarmBook::asking(const Reading& reading) const {
   Asking out{&reading, lineages_.peek(reading.lineage), heads_.size(reading.head), 0};
@@ -58,6 +74,7 @@ Asking WarmBook::asking(const Reading& reading) const {
 }
 
 Tokens WarmBook::expected_cached(const Asking& asking, ReplicaIndex at) const {
+  if (!keeps_prefixes(at)) return {};
   const Reading& reading = *asking.reading;
   const Ledger& ledger = replicas_[at].ledger;
   const Tokens head = asking.head, head_there = head > Tokens{} ? ledger.held(reading.head) : Tokens{};
@@ -150,6 +167,10 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   reading.cached = its_outlook.cached;
   reading.prefill_s = its_outlook.read_s;
   reading.copy_used = its.ledger.last_use(reading.lineage);
+  reading.depth = its.size.told() ? std::nullopt : its.ledger.depth(reading.lineage);
+  const Seat* const seat = its.seats.find(reading.lineage);
+  reading.was_resident = seat && seat->in_flight == 0;
+  its.counters.sent(id, !its.unread.empty());
   reading.at = at;
   reading.sent = now;
   reading.first_content_s = 0;
@@ -203,6 +224,7 @@ void WarmBook::reported(Reading& reading, const UsageReported& usage) {
 void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules) {
   WarmReplica& its = replica(reading.at);
   forget_unread(id, reading, its, now);
+  if (reading.measured) look_up_cached(id, reading, its);
   if (came_to_its_end && reading.measured) learn(reading, its, now, rules);
   const Tokens context = (reading.measured ? reading.measured_prompt : reading.prompt) + reading.measured_output;
   const Tokens head = std::min(heads_.size(reading.head), context);
@@ -229,6 +251,16 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   reading.at = no_replica;
 }
 
+// Where the answer does not say it, the engine's counters may.
+void WarmBook::look_up_cached(RequestId id, Reading& reading, WarmReplica& at) {
+  if (reading.cached_measured) return void(++at.told_by_answer);
+  const std::optional<Tokens> counted = at.counters.cached_of(id, reading.measured_prompt);
+  if (!counted) return;
+  ++at.told_by_counters;
+  reading.measured_cached = *counted;
+  reading.cached_measured = true;
+}
+
 void WarmBook::learn(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules) {
   if (reading.clean && reading.cached_measured && reading.first_content_s > 0)
     all_.add(reading.measured_prompt - reading.measured_cached, reading.measured_cached, reading.first_content_s);
@@ -243,15 +275,16 @@ void WarmBook::learn(const Reading& reading, WarmReplica& at, TimePoint now, con
                 &all_, &all_tokens_);
   if (!reading.cached_measured) return;
   if (reading.is_new_there) heads_.found(reading.head, reading.measured_cached);
-  if (rules.correct_ledger) correct(reading, at);
+  at.keeps.turn(reading.cached, reading.measured_cached);
+  if (rules.correct_ledger) correct(reading, at, now, rules);
 }
 
 void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules) {
   WarmReplica& its = replica(reading.at);
   const Lineage* const lineage = lineages_.peek(reading.lineage);
   // Where the cache's size is not known nobody can say what fits, so nobody waits and no seat needs to be held.
-  const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity &&
-                     its.seats.all().size() <= most_seats;
+  const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.size.value() &&
+                     !its.keeps.no() && its.seats.all().size() <= most_seats;
   if (!lineage || lineage->home != reading.at || !holds) return its.seats.unseat(reading.lineage);
   const double gap_s = gaps_.expected_s(lineage->gaps, lineage->wait);
   const double even_s = rules.gate ? break_even_s(reading.at, *lineage, gap_s) : GapModel::longest_s;
@@ -265,11 +298,17 @@ void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, 
 
 // The cache is a stack: what was used before a copy that is gone has gone before it. A prompt that became shorter or
 // was edited misses too, and says nothing of the kind: only a miss of more than half of what should be there does.
-void WarmBook::correct(const Reading& reading, WarmReplica& at) {
+void WarmBook::correct(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules) {
   if (reading.copy_used == 0 || reading.cached.count < 256) return;
   ++at.hits_expected;
-  const bool was_cut = reading.measured_prompt < reading.cached;
-  if (was_cut || reading.measured_cached.count * 2 >= reading.cached.count) return;
+  if (reading.measured_prompt < reading.cached) return;  // it was cut
+  const bool is_gone = reading.measured_cached.count * 2 < reading.cached.count;
+  if (reading.depth && is_gone) at.size.seen().gone(*reading.depth);
+  if (reading.depth && is_nearly(reading.measured_cached, reading.cached)) at.size.seen().found(*reading.depth);
+  if (reading.was_resident && rules.holds_seats && rules.safety_net)
+    at.size.net().resident(reading.cached, reading.measured_cached, now);
+  resize_ledger(at);
+  if (!is_gone) return;
   ++at.hits_missed;
   at.ledger.drop_older_than(reading.copy_used);
 }

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "fleet/cache_size.h"
+#include "fleet/counter_watch.h"
 #include "fleet/heads.h"
 #include "fleet/learnt.h"
 #include "fleet/ledger.h"
@@ -24,6 +26,8 @@ struct Reading {
   Tokens prompt;                 // estimated
   Tokens cached;                 // expected where it was sent
   std::uint64_t copy_used = 0;   // when the copy that it should find there was used last
+  std::optional<Tokens> depth;   // ... and how deep it lay; only where the cache's size is not told
+  bool was_resident = false;     // ... and its seat had been kept
   bool is_new_there = false;     // its lineage had no copy there
   bool unread = false;           // sent, and not prefilled
   bool clean = false;
@@ -41,11 +45,15 @@ struct WarmReplica {
   Ledger ledger;
   Seats seats;
   Learnt learnt;
-  std::optional<Tokens> capacity;
+  CacheSize size;
+  KeepsPrefixes keeps;
+  CounterWatch counters;
+  double preemptions = -1;  // at the last look; below 0: there was none
   std::vector<RequestId> unread;
   double unread_s = 0;  // predicted, of all of these
   TimePoint read_by;    // when they should all have been prefilled
   std::uint64_t hits_expected = 0, hits_missed = 0;
+  std::uint64_t told_by_answer = 0, told_by_counters = 0;  // turns whose cached tokens are known, and how
 
   double backlog_s(TimePoint now) const { return unread.empty() ? 0 : std::max(0.0, to_seconds(read_by - now)); }
 };
@@ -71,7 +79,8 @@ class WarmBook {
   WarmReplica& replica(ReplicaIndex index);
   const WarmReplica& replica(ReplicaIndex index) const { return replicas_[index]; }
   std::size_t replica_count() const { return replicas_.size(); }
-  void set_capacity(ReplicaIndex index, std::optional<Tokens> capacity);
+  void found(ReplicaIndex index, const EngineFound& engine);
+  void sampled(ReplicaIndex index, const ReplicaSampled& sample, const WarmRules& rules);
 
   Lineage& lineage(const SessionKey& key, const RequestArrived& asked);
   const Lineage* find(const SessionKey& key) const { return lineages_.peek(key); }
@@ -93,6 +102,7 @@ class WarmBook {
   double reread_s(const Reading& reading, ReplicaIndex at) const;
   // C and g* there.
   Tokens capacity(ReplicaIndex at) const;
+  bool keeps_prefixes(ReplicaIndex at) const { return !replicas_[at].keeps.no(); }
   double crowd_s(ReplicaIndex at) const;
   double break_even_s(ReplicaIndex at, const Lineage& lineage, double gap_s) const;
 
@@ -111,9 +121,11 @@ class WarmBook {
   double quantum(ReplicaIndex at, Tokens context, double gap_s) const;
   void forget_unread(RequestId id, Reading& reading, WarmReplica& at, TimePoint now);
   void keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules);
+  void look_up_cached(RequestId id, Reading& reading, WarmReplica& at);
   void learn(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules);
   double usual_break_even_s(ReplicaIndex index) const;
-  void correct(const Reading& reading, WarmReplica& at);
+  void correct(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules);
+  void resize_ledger(WarmReplica& at);
 
   Lineages lineages_;
   Heads heads_;

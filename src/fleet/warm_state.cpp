@@ -40,7 +40,7 @@ WarmReplicaState WarmBook::state_of(ReplicaIndex index, TimePoint now) const {
   for (const Seat& seat : its.seats.all()) out.seats_idle += seat.in_flight == 0;
   out.unread = static_cast<std::uint32_t>(its.unread.size());
   out.seat_tokens = its.seats.taken();
-  out.capacity = its.capacity;
+  out.capacity = its.size.value();
   out.shadow_tokens = its.ledger.total();
   out.copies = its.ledger.copies();
   const policy::PrefillModel& model = its.learnt.prefill();
@@ -84,7 +84,7 @@ WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
   for (const EngineIndex engine : state.replicas.engines_of(pool))
     for (const ReplicaIndex index : state.replicas.engine(engine).rank_rows) {
       if (!state.replicas.up(state.replicas.row(index))) continue;
-      out.capacity += state.book.replica(index).capacity.value_or(Tokens{});
+      out.capacity += state.book.replica(index).size.value().value_or(Tokens{});
       ++replicas;
     }
   Tokens head;

@@ -272,6 +272,7 @@ void Brain::engine_found(EngineIndex engine, const std::string& model, const pro
   const probe::RankSample& first = sample.ranks.front();
   if (!found.max_concurrent && first.max_running) found.max_concurrent = static_cast<std::uint32_t>(*first.max_running);
   found.kv_capacity = configured.kv_tokens ? configured.kv_tokens : first.kv_capacity;
+  found.prefix_caching = first.prefix_caching;
   info.kv_capacity_assumed = !configured.kv_tokens && first.kv_capacity_assumed;
   step(found);
   rebuild_directory();
@@ -282,7 +283,8 @@ void Brain::engine_found(EngineIndex engine, const std::string& model, const pro
 void Brain::engine_sampled(EngineIndex engine, const probe::EngineSample& sample) {
   engines_[engine].ranks = sample.ranks;
   for (const probe::RankSample& rank : sample.ranks)
-    step(fleet::ReplicaSampled{engine, rank.rank, rank.running, rank.waiting, rank.kv_usage});
+    step(fleet::ReplicaSampled{engine, rank.rank, rank.running, rank.waiting, rank.kv_usage, rank.prefix_queries,
+                               rank.prefix_hits, rank.preemptions});
 }
 
 void Brain::engine_good(EngineIndex engine) {

@@ -32,8 +32,10 @@ void World::State::look(EngineIndex index) {
     }
     for (std::uint32_t rank = 0; rank < engine.setup().ranks; ++rank) {
       const Engine& its = engine.ranks()[rank].engine;
+      const EngineCounters counted = its.counters();
       tell(fleet::ReplicaSampled{index, rank, static_cast<double>(its.running()), static_cast<double>(its.waiting()),
-                                 its.kv_usage()});
+                                 its.kv_usage(), static_cast<double>(counted.prefix_queries),
+                                 static_cast<double>(counted.prefix_hits), static_cast<double>(counted.preemptions)});
     }
     tell(fleet::ProbeGood{index});
   }
