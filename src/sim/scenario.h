@@ -43,9 +43,10 @@ struct ScenarioSession {
   std::string model;   // empty: the pool's own name
   std::int64_t head = 1'000, first = 1'000;
   bool streamed = true;
+  std::optional<std::uint32_t> engine;  // it talks to that engine itself, past the gateway
 };
 
-enum class Verb : std::uint8_t { turn, title, rekey, fault, policy, until, expect };
+enum class Verb : std::uint8_t { turn, title, rekey, compact, fault, policy, until, expect };
 
 // Where a fault strikes: an engine's name, or a session whose home's engine it is.
 struct FaultPlace {
@@ -65,6 +66,7 @@ struct Step {
   std::uint32_t times = 1;
   Duration pause{};  // between the times
   std::string model;
+  bool ends_with_tool = false;  // the answer calls a tool, whose result comes soon
   std::optional<Duration> leave_after;
   std::optional<std::uint32_t> leave_at_token;
   // fault; of a turn: what it meets

@@ -6,8 +6,8 @@ namespace wg::sim {
 
 // Whether the client got an engine's answer, or the head of it, and so knows where it came from.
 bool has_head(const Answer& answer) {
-  return answer.attempts > 0 && answer.status != 0 && answer.outcome != fleet::Outcome::failed &&
-         answer.outcome != fleet::Outcome::refused_by_us;
+  return answer.attempts > 0 && answer.status != 0 && answer.replica != no_replica &&
+         answer.outcome != fleet::Outcome::failed && answer.outcome != fleet::Outcome::refused_by_us;
 }
 
 std::string Runner::replica_meant(const std::string& value) {
@@ -49,6 +49,7 @@ void Runner::check_answer(const Step& step, const ScenarioTalker& talker, const 
   result_.log.push_back(std::to_string(to_seconds(world_.now().time_since_epoch())) + " line " +
                         std::to_string(step.line) + " " + said);
   const double ttfb = answer.first_content ? to_seconds(*answer.first_content - answer.arrived) : 1e9;
+  const double waited = to_seconds(answer.dispatched.value_or(answer.ended) - answer.arrived);
   for (const Expectation& expected : step.expects) {
     bool fine = false;
     const std::string& name = expected.name;
@@ -60,6 +61,7 @@ void Runner::check_answer(const Step& step, const ScenarioTalker& talker, const 
     if (name == "cached") fine = holds(expected, static_cast<double>(answer.cached.count));
     if (name == "output") fine = holds(expected, static_cast<double>(answer.output.count));
     if (name == "ttfb") fine = holds(expected, ttfb);
+    if (name == "waited") fine = holds(expected, waited);
     if (!fine) failed(step.line, "expected " + text_of(expected) + ", came: " + said);
   }
 }
@@ -70,7 +72,7 @@ double Runner::figure(const std::string& name) const {
   for (const fleet::ReplicaState& row : world_.fleet().replicas(world_.now())) {
     in_flight += row.in_flight;
     turns.placed += row.turns.placed, turns.sticky += row.turns.sticky, turns.spilled += row.turns.spilled;
-    turns.off += row.turns.off, turns.unsteered += row.turns.unsteered;
+    turns.off += row.turns.off, turns.unsteered += row.turns.unsteered, turns.moved += row.turns.moved;
     if (row.retired || !row.rank) continue;
     up += row.up ? 1 : 0;
     busiest = std::max<double>(busiest, row.in_flight);
@@ -79,6 +81,14 @@ double Runner::figure(const std::string& name) const {
   for (EngineIndex e = 0; e < scenario_.fleet.engines; ++e)
     for (std::uint32_t rank = 0; rank < scenario_.fleet.ranks; ++rank)
       running += static_cast<double>(world_.engine(e, rank).running() + world_.engine(e, rank).waiting());
+  double seats = 0, missed = 0;
+  for (const fleet::WarmReplicaState& row : world_.fleet().warm_replicas(world_.now())) {
+    seats += row.seats;
+    missed += static_cast<double>(row.hits_missed);
+  }
+  if (name == "waiting") return static_cast<double>(world_.fleet().warm_pool(0, world_.now()).waiting);
+  if (name == "seats") return seats;
+  if (name == "hits.missed") return missed;
   if (name == "in_flight") return in_flight;
   if (name == "engines_idle" || name == "running") return running;
   if (name == "up") return up;
@@ -88,6 +98,7 @@ double Runner::figure(const std::string& name) const {
   if (name == "turns.placed") return static_cast<double>(turns.placed);
   if (name == "turns.sticky") return static_cast<double>(turns.sticky);
   if (name == "turns.spilled") return static_cast<double>(turns.spilled);
+  if (name == "turns.moved") return static_cast<double>(turns.moved);
   if (name == "turns.off") return static_cast<double>(turns.off);
   return static_cast<double>(turns.unsteered);
 }

@@ -16,7 +16,7 @@ struct Known {
   Kind kind;
   ExpectedOf of;
 };
-constexpr std::array<Known, 20> all{{
+constexpr std::array<Known, 25> all{{
     {"route", Kind::word, ExpectedOf::turn},
     {"replica", Kind::word, ExpectedOf::turn},
     {"outcome", Kind::word, ExpectedOf::turn},
@@ -25,6 +25,7 @@ constexpr std::array<Known, 20> all{{
     {"cached", Kind::number, ExpectedOf::turn},
     {"output", Kind::number, ExpectedOf::turn},
     {"ttfb", Kind::time, ExpectedOf::turn},
+    {"waited", Kind::time, ExpectedOf::turn},
     {"in_flight", Kind::number, ExpectedOf::fleet},
     {"engines_idle", Kind::flag, ExpectedOf::fleet},
     {"up", Kind::number, ExpectedOf::fleet},
@@ -34,9 +35,13 @@ constexpr std::array<Known, 20> all{{
     {"turns.placed", Kind::number, ExpectedOf::fleet},
     {"turns.sticky", Kind::number, ExpectedOf::fleet},
     {"turns.spilled", Kind::number, ExpectedOf::fleet},
+    {"turns.moved", Kind::number, ExpectedOf::fleet},
     {"turns.off", Kind::number, ExpectedOf::fleet},
     {"turns.unsteered", Kind::number, ExpectedOf::fleet},
     {"running", Kind::number, ExpectedOf::fleet},
+    {"waiting", Kind::number, ExpectedOf::fleet},
+    {"seats", Kind::number, ExpectedOf::fleet},
+    {"hits.missed", Kind::number, ExpectedOf::fleet},
 }};
 
 std::optional<double> number_in(std::string_view text) {

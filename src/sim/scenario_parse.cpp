@@ -83,6 +83,12 @@ void Parser::session() {
            {"model", [&](const Pair& p) { made.model = p.value.text; }},
            {"head", [&](const Pair& p) { made.head = number_of(p, 0, most_tokens); }},
            {"first", [&](const Pair& p) { made.first = number_of(p, 1, most_tokens); }},
+           {"engine",
+            [&](const Pair& p) {
+              made.engine = engine_named(p.value.text);
+              if (!made.engine)
+                throw Wrong{p.value.column, "'" + std::string(p.value.text) + "' is no engine: e0, e1, ..."};
+            }},
            {"stream", [&](const Pair& p) { made.streamed = yes_or_no(p); }}});
   for (const std::string& name : names_of(words_[1])) {
     for (const ScenarioSession& other : scenario_.sessions)

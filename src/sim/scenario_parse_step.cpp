@@ -39,17 +39,18 @@ void Parser::step() {
   } else {
     step.sessions = names_of(what);
     for (const std::string& name : step.sessions) need_session(name, what.column);
-    if (words_.size() < 4) throw Wrong{what.column, "what does " + step.sessions.front() + " do? turn, title or rekey"};
+    if (words_.size() < 4)
+      throw Wrong{what.column, "what does " + step.sessions.front() + " do? turn, title, rekey or compact"};
     const Word& verb = words_[3];
-    if (verb.text == "rekey") {
-      step.verb = Verb::rekey;
-      if (words_.size() > 4) throw Wrong{words_[4].column, "nothing follows rekey"};
+    if (verb.text == "rekey" || verb.text == "compact") {
+      step.verb = verb.text == "rekey" ? Verb::rekey : Verb::compact;
+      if (words_.size() > 4) throw Wrong{words_[4].column, "nothing follows " + std::string(verb.text)};
     } else if (verb.text == "turn" || verb.text == "title") {
       step.verb = verb.text == "turn" ? Verb::turn : Verb::title;
       turn(step, 4, expect);
       rest(ExpectedOf::turn);
     } else {
-      throw Wrong{verb.column, "'" + std::string(verb.text) + "' is none of turn, title, rekey"};
+      throw Wrong{verb.column, "'" + std::string(verb.text) + "' is none of turn, title, rekey, compact"};
     }
   }
   scenario_.steps.push_back(std::move(step));
@@ -62,6 +63,7 @@ void Parser::turn(Step& step, std::size_t from, std::size_t to) {
            {"times", [&](const Pair& p) { step.times = small(p, 1, 1'000); }},
            {"pause", [&](const Pair& p) { step.pause = time_of(p.value); }},
            {"model", [&](const Pair& p) { step.model = p.value.text; }},
+           {"ends", [&](const Pair& p) { step.ends_with_tool = one_of(p, "turn, tool") == "tool"; }},
            {"fault", [&](const Pair& p) { step.fault = fault_header(p); }},
            {"leave", [&](const Pair& p) {
               constexpr std::string_view tokens = "tokens";
@@ -106,12 +108,15 @@ void Parser::place_of(Step& step, const Pair& pair) {
     step.place.session = text;
     return;
   }
+  if (!engine_named(text))
+    throw Wrong{pair.value.column, "'" + std::string(text) + "' is no engine: e0, e1, ... or SESSION.home"};
+  step.place.engine = text;
+}
+
+std::optional<std::uint32_t> Parser::engine_named(std::string_view text) const {
   for (std::uint32_t i = 0; i < scenario_.fleet.engines; ++i)
-    if (text == "e" + std::to_string(i)) {
-      step.place.engine = text;
-      return;
-    }
-  throw Wrong{pair.value.column, "'" + std::string(text) + "' is no engine: e0, e1, ... or SESSION.home"};
+    if (text == "e" + std::to_string(i)) return i;
+  return std::nullopt;
 }
 
 void Parser::fault(Step& step, std::size_t from, std::size_t to) {

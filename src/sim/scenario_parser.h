@@ -50,6 +50,7 @@ class Parser {
   void fault(Step& step, std::size_t from, std::size_t to);
   void policy(Step& step, std::size_t from, std::size_t to);
   void place_of(Step& step, const Pair& pair);
+  std::optional<std::uint32_t> engine_named(std::string_view text) const;
   FaultOrder fault_header(const Pair& pair);
   void expects(std::vector<Expectation>& into, std::size_t from, ExpectedOf of);
   std::size_t expect_at() const {

@@ -75,6 +75,9 @@ bool Runner::begin(const Step& step) {
     case Verb::rekey:
       for (const std::string& name : step.sessions) ++talker_named(name).life;
       break;
+    case Verb::compact:
+      for (const std::string& name : step.sessions) talker_named(name).talk.rewind(talker_named(name).spec.head);
+      break;
     case Verb::fault:
       inject(step);
       break;

@@ -39,7 +39,13 @@ void Runner::ask(std::size_t job) {
   Question question;
   fleet::RequestArrived& asked = question.asked;
   asked.session = talker.key();
-  asked.lineage = {asked.session.high, is_title ? 2u : 1u};
+  asked.lineage = {asked.session.high ^ 0x6c696e65616765, 2 * asked.session.low + (is_title ? 1 : 0)};
+  asked.head =
+      is_title ? SessionKey{title_head, 1} : SessionKey{0x68656164, static_cast<std::uint64_t>(talker.spec.head)};
+  if (asked.head.low == 0) asked.head = {};
+  if (talker.spec.key == "claude-code" || talker.spec.key == "codex" || talker.spec.key == "opencode" ||
+      talker.spec.key == "goose")
+    asked.client = fleet::ClientKind::agent;
   if (!talker.spec.parent.empty()) asked.parent = talker_named(talker.spec.parent).key();
   asked.kind = is_title       ? fleet::RequestClass::background
                : asked.parent ? fleet::RequestClass::sub_agent
@@ -60,6 +66,9 @@ void Runner::ask(std::size_t job) {
     question.prompt = talker.talk.prompt();
   }
   asked.prompt_estimate = question.prompt.size();
+  asked.text_bytes = 4 * asked.prompt_estimate.count;
+  question.then = step.ends_with_tool ? fleet::AnswerEnd::tool_call : fleet::AnswerEnd::turn;
+  question.past = talker.spec.engine;
   question.answer = talker.talk.answer_of(step.out);
   question.streamed = talker.spec.streamed;
   question.fault = step.fault;

@@ -44,6 +44,7 @@ void World::State::handle(const Due& due) {
   switch (due.what) {
     case What::ask:
       if (Open* one = find(due.id)) {
+        if (one->question.past) return begin_past(due.id, *one);
         one->told = true;
         tell(one->question.asked);
       }
@@ -87,12 +88,12 @@ void World::State::tell(const fleet::Event& event) {
     const fleet::Event next = std::move(inbox.front());
     inbox.pop_front();
     const fleet::Commands commands = fleet.step(next, now);
-    // The note on a decision says which rule it was; it may stand before or behind the dispatch.
-    last_rule = "";
-    for (const fleet::Command& command : commands)
-      if (const auto* note = std::get_if<fleet::Note>(&command); note && note->what == fleet::Note::What::decision)
-        last_rule = note->rule;
-    for (const fleet::Command& command : commands) carry_out(command);
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      // The note on a decision stands behind it and says which rule it was.
+      const auto* const its_note = i + 1 < commands.size() ? std::get_if<fleet::Note>(&commands[i + 1]) : nullptr;
+      last_rule = its_note && its_note->what == fleet::Note::What::decision ? its_note->rule : "";
+      carry_out(commands[i]);
+    }
   }
   stepping = false;
 }

@@ -41,6 +41,7 @@ struct Question {
   bool opens_at_once = false;       // a stream whose first event comes before the first token (responses)
   std::optional<FaultOrder> fault;  // that it meets at each engine, as the header x-fault orders
   SessionKey response;              // of the response that its answer is, if it is one
+  std::optional<EngineIndex> past;  // straight to that engine: the gateway never hears of it
 };
 
 // How it came out, as the client sees it.

@@ -13,7 +13,7 @@ void World::State::begin_attempt(const fleet::Dispatch& dispatch) {
   ModelEngine& engine = engines[row.engine];
   open.answer.replica = dispatch.replica;
   open.answer.route = dispatch.route;
-  open.answer.rule = last_rule;
+  if (*last_rule != 0) open.answer.rule = last_rule;  // else: the same once more
   if (++open.answer.attempts == 1) open.answer.dispatched = now;
   open.engine = row.engine;
   open.tokens = 0;
@@ -38,9 +38,21 @@ void World::State::begin_attempt(const fleet::Dispatch& dispatch) {
   arrive(request, open);
 }
 
+// Another client of that engine, on a connection of its own.
+void World::State::begin_past(RequestId request, Open& open) {
+  open.engine = *open.question.past;
+  ModelEngine& engine = engines[open.engine];
+  if (!engine.listens(now)) return end(request, open, fleet::Outcome::failed);
+  open.answer.attempts = 1;
+  open.answer.dispatched = now;
+  open.under_way = true;
+  engine.on_the_way.push_back(request);
+  push(now + engine.setup().network, What::arrive, open.engine, 0, 1, request);
+}
+
 void World::State::arrive(RequestId request, Open& open) {
   ModelEngine& engine = engines[open.engine];
-  const std::optional<std::uint32_t> rank = rows[open.answer.replica].rank;
+  const std::optional<std::uint32_t> rank = open.question.past ? std::nullopt : rows[open.answer.replica].rank;
   std::erase(engine.on_the_way, request);
   open.rank = rank ? *rank : engine.pick_rank(now);
   if (rank) engine.rank_named(*rank);
@@ -119,8 +131,8 @@ void World::State::say(RequestId request, Open& open, const StepOutput& output) 
   if (first) {
     open.answer.cached = output.cached;
     open.answer.first_content = now;
-    tell(fleet::FirstByte{request});
-    if (open.question.streamed) {
+    if (open.told) tell(fleet::FirstByte{request});
+    if (open.told && open.question.streamed) {
       tell(fleet::FirstContent{request});
       if (open.question.response) tell(fleet::ResponseMade{request, open.question.response});
     }
@@ -154,6 +166,7 @@ void World::State::fail_attempt(RequestId request, Open& open, fleet::Failure fa
   open.answer.first_content.reset();
   open.answer.status = 0;
   open.answer.output = {};
+  if (!open.told) return end(request, open, fleet::Outcome::failed);
   tell(fleet::AttemptFailed{request, failure});
 }
 
@@ -170,7 +183,7 @@ void World::State::rejected(const fleet::Reject& reject) {
 }
 
 void World::State::end(RequestId request, Open& open, fleet::Outcome outcome) {
-  if (outcome == fleet::Outcome::ok && open.under_way) kept[open.engine].push_back(now);
+  if (outcome == fleet::Outcome::ok && open.under_way && open.told) kept[open.engine].push_back(now);
   let_go(request, open);
   Answer& answer = open.answer;
   answer.outcome = outcome;
@@ -178,9 +191,9 @@ void World::State::end(RequestId request, Open& open, fleet::Outcome outcome) {
   answer.engine = open.engine;
   answer.rank = open.rank;
   answer.prompt = open.question.prompt.size();
-  if (answer.measured && !open.question.streamed && open.question.response)
+  if (open.told && answer.measured && !open.question.streamed && open.question.response)
     tell(fleet::ResponseMade{request, open.question.response});
-  if (answer.status == 200 && answer.attempts > 0) {
+  if (open.told && answer.status == 200 && answer.attempts > 0) {
     fleet::UsageReported usage;
     usage.request = request;
     usage.measured = usage.cached_measured = answer.measured;

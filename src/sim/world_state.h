@@ -70,6 +70,7 @@ struct World::State {
 
   // world_attempts.cpp: what the gateway's stages do, outcome by outcome
   void begin_attempt(const fleet::Dispatch& dispatch);
+  void begin_past(RequestId request, Open& open);
   void arrive(RequestId request, Open& open);
   void work(RequestId request, Open& open);
   void stall(RequestId request, Open& open);

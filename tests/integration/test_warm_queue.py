@@ -3,6 +3,7 @@ test opens its gate, and others that wait for its seat in the gateway."""
 import json
 import re
 import select
+import signal
 import subprocess
 import threading
 
@@ -448,3 +449,20 @@ def test_sigterm_waits_no_longer_than_told(make_world):
     for connection in waiters:
         assert connection.rest() == b""
     assert "cut off" in world.gateway.log()
+
+
+def test_a_gateway_that_was_stopped_for_a_while_loses_nobody(make_world):
+    """To its clock that is a jump: timers are late, holds are over, clients have left meanwhile."""
+    world = make_world(wait=QUICK)
+    gate, held = world.hold("first")
+    stays, leaves = world.waiter("chat", "stays", stream=True), world.waiter("chat", "leaves")
+    world.gateway.process.send_signal(signal.SIGSTOP)
+    leaves.close()
+    threading.Event().wait(1.5)
+    gate.set()
+    world.gateway.process.send_signal(signal.SIGCONT)
+    for connection in (held, stays):
+        answer = connection.answer().read_all()
+        assert answer.status == 200 and answer.ended in ("chunked", "length")
+    world.gateway.wait_idle()
+    assert world.waiting() == 0

@@ -134,6 +134,9 @@ class Run:
     def model(self):
         return "qwen3-4b" if "qwen" in self.fleet.get("preset", "a4000-qwen3-4b") else "qwen3.6-27b"
 
+    def url_for(self, engine):
+        return self.gateway.url if engine is None else self.replicas[engine].url
+
     def stop(self):
         try:
             if self.gateway:
@@ -210,6 +213,9 @@ class Run:
             if words[1] == "rekey":
                 talker.life += 1
                 continue
+            if words[1] == "compact":
+                talker.compact()
+                continue
             thread = threading.Thread(target=self.job, args=(talker, words[1], what, expects, number), name=f"{name} of line {number}", daemon=True)
             step.threads.append(thread)
             thread.start()
@@ -257,7 +263,10 @@ class Run:
         ranks = [r for r in rows if r["rank"] is not None]
         found = {"in_flight": sum(r["in_flight"] for r in rows), "up": sum(r["healthy"] for r in ranks),
                  "busiest": max((r["in_flight"] for r in ranks), default=0), "quietest": min((r["in_flight"] for r in ranks), default=0)}
-        found.update({f"turns.{route}": sum(r["turns"][route] for r in rows) for route in ("placed", "sticky", "spilled", "off", "unsteered")})
+        found.update({f"turns.{route}": sum(r["turns"][route] for r in rows) for route in ("placed", "sticky", "spilled", "moved", "off", "unsteered")})
+        warm = self.gateway.api("/warm")
+        found.update({"waiting": sum(p["waiting"] for p in warm["pools"]), "seats": sum(r["seats"] for r in warm["replicas"]),
+                      "hits.missed": sum(r["hits"]["missed"] for r in warm["replicas"])})
         return found
 
     def figure(self, name):

@@ -32,6 +32,7 @@ class Heard:
     replica: str = "-"
     prompt: int = 0
     cached: int = 0
+    waited: float = 0.0
     output: int = 0
     ttfb: float = 1e9
     text: str = ""
@@ -48,6 +49,7 @@ class Talker:
         self.dialect, self.key = keys.get("dialect", "chat"), keys.get("key", "claude-code")
         self.parent, self.model = keys.get("parent"), keys.get("model")
         self.streamed = keys.get("stream", "yes") == "yes"
+        self.engine = int(keys["engine"][1:]) if "engine" in keys else None  # it talks to that one itself
         self.head, self.first = int(keys.get("head", 1000)), int(keys.get("first", 1000))
         self.life, self.turns, self.said = 0, 0, 0
         self.history = []                 # (role, text)
@@ -108,9 +110,14 @@ class Talker:
             heard = self.ask(self.body(made_up("head", 0, self.head), self.history, out, what.get("model")), out, what)
             self.turns += 1
             if heard.outcome == "ok":
-                self.history.append(("assistant", heard.text))
+                self.history.append(("assistant", heard.text or made_up("a tool was called", 0, out)))
                 self.response_id = heard.response_id or self.response_id
             return heard
+
+    def compact(self):
+        """The client has made a summary of all that was said, which comes with the next turn."""
+        with self.one_at_a_time:
+            self.history.clear()
 
     def title(self, what):
         out = int(what.get("out", 60))
@@ -119,14 +126,14 @@ class Talker:
 
     # ---- what it hears ----
     def ask(self, body, out, what):
-        headers = [*self.key_headers(), ("x-output-tokens", str(out)), ("x-finish", "stop")]
+        headers = [*self.key_headers(), ("x-output-tokens", str(out)), ("x-finish", "tool_calls" if what.get("ends") == "tool" else "stop")]
         if "fault" in what:
             kind, *rest = what["fault"].split(";")
             names = {"for": "for_s", "after": "after_tokens"}
             rest = [f"{names[k]}={v.rstrip('s')}" for k, v in (part.split("=") for part in rest)]
             headers.append(("x-fault", "; ".join([kind, *rest])))
         heard, leave = Heard(self.name), what.get("leave")
-        with Connection(self.run.gateway.url, timeout=100) as connection:
+        with Connection(self.run.url_for(self.engine), timeout=100) as connection:
             began, left, timer = self.run.now(), threading.Event(), None
 
             def go():
@@ -155,10 +162,11 @@ class Talker:
             heard.places = self.places()
         return heard
 
-    @staticmethod
-    def note_head(heard, answer):
+    def note_head(self, heard, answer):
         heard.status = answer.status
         heard.route = answer.header("x-warmgate-route") or "none"
+        wait = re.search(r"wait;dur=([0-9.]+)", answer.header("server-timing") or "")
+        heard.waited = float(wait.group(1)) / 1000 * self.run.speed if wait else 0.0
         heard.replica = "/".join((answer.header("x-warmgate-replica") or "-").split("/")[-2:])
 
     def read(self, heard, answer, began, leave_at, left):
@@ -196,6 +204,7 @@ class Talker:
         text = self.text_of(event, kind, whole)
         if text:
             heard.text += text
+        if text or self.calls_tool(event):
             heard.events += 1
         response = event.get("response") if self.dialect == "responses" and not whole else event
         if self.dialect == "responses" and response and response.get("id"):
@@ -203,6 +212,12 @@ class Talker:
         usage = (response or {}).get("usage") or (event.get("message") or {}).get("usage") if isinstance(event, dict) else None
         if usage:
             self.note_usage(heard, usage)
+
+    @staticmethod
+    def calls_tool(event):
+        """Whether a part of a tool call is in it. Its text is not kept: what is sent back is made up."""
+        choice = (event.get("choices") or [{}])[0]
+        return bool(choice.get("delta", {}).get("tool_calls")) or event.get("delta", {}).get("type") == "input_json_delta"
 
     def text_of(self, event, kind, whole):
         if self.dialect in ("chat", "completions"):

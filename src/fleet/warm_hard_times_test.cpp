@@ -1,0 +1,84 @@
+// What a real gateway meets in months: clients with a new key for each turn, by the thousand, and clocks that jump.
+#include "fleet/warm_test_world.h"
+
+namespace wg::fleet {
+
+TEST(WarmHardTimes, ThousandsOfOneTurnSessionsLeaveNothing) {
+  WarmWorld w(2);
+  BugWatch bugs;
+  const RequestId first = w.arrive(1, 10'000);
+  const ReplicaIndex home = w.at(first);
+  w.finish(first, 0);
+  std::size_t waited = 0;
+  for (std::uint64_t n = 0; n < 20'000; ++n) {
+    const RequestId once = w.arrive(1'000 + n, 6'000);
+    w.pass(100ms);
+    if (w.waits(once)) {
+      ++waited;
+      w.pass(30s);
+    }
+    ASSERT_FALSE(w.waits(once)) << n;
+    w.finish(once, 0, AnswerEnd::turn);
+    if (n % 20 != 0) continue;
+    const RequestId turn = w.arrive(1, 10'000 + static_cast<std::int64_t>(n / 20));
+    ASSERT_FALSE(w.waits(turn)) << "there is room for both";
+    w.finish(turn, 9'000);
+  }
+  EXPECT_EQ(waited, 0u);
+  EXPECT_LE(w.d.fleet.sessions_known(), Driver::spec_of(2, policy::PolicyName::warm).session_limit);
+  EXPECT_EQ(w.d.home(1), home) << "it was never worth moving";
+  EXPECT_LE(w.warm(0).copies + w.warm(1).copies, 20u) << "the ledger knows what fits, not all that ever was";
+  w.pass(1h);
+  const RequestId last = w.arrive(2, 1'000);
+  w.finish(last, 0, AnswerEnd::turn);
+  EXPECT_EQ(w.waiting(), 0u);
+  EXPECT_EQ(w.d.fleet.requests_known(), 0u);
+  EXPECT_EQ(bugs.seen(), 0u);
+}
+
+// The machine slept, or was stopped by a debugger: hours pass between two events.
+TEST(WarmHardTimes, AJumpForwardEndsHoldsAndLosesNobody) {
+  WarmWorld w(1);
+  BugWatch bugs;
+  std::vector<RequestId> filled;
+  for (std::uint64_t s = 1; s <= 3; ++s) filled.push_back(w.arrive(s, 10'000));
+  for (const RequestId request : filled) w.first_content(request);
+  const RequestId waiter = w.arrive(9, 10'000), later = w.arrive(10, 10'000);
+  w.finish(filled[0], 0);
+  w.d.now += 10h;
+  w.finish(filled[1], 0);
+  EXPECT_FALSE(w.waits(waiter)) << "the seats of ten hours ago are nobody's";
+  const RequestId back = w.arrive(1, 10'500);  // after a pause of ten hours
+  w.finish(filled[2], 0, AnswerEnd::turn);
+  for (const RequestId request : {waiter, later, back}) {
+    for (int round = 0; round < 10 && w.waits(request); ++round) w.pass(10s);
+    ASSERT_FALSE(w.waits(request));
+    w.finish(request, 0, AnswerEnd::turn);
+  }
+  EXPECT_EQ(w.waiting(), 0u);
+  EXPECT_EQ(bugs.seen(), 0u);
+}
+
+// The live clock is steady, but a recording or a driver may go back: the fleet's time then stands still.
+TEST(WarmHardTimes, AJumpBackStandsStill) {
+  WarmWorld w(1);
+  BugWatch bugs;
+  w.pass(1h);
+  std::vector<RequestId> filled;
+  for (std::uint64_t s = 1; s <= 3; ++s) filled.push_back(w.arrive(s, 10'000));
+  for (const RequestId request : filled) w.first_content(request);
+  const RequestId waiter = w.arrive(9, 10'000);
+  w.d.now -= 30min;
+  w.timers.clear();  // their times are far away now
+  w.finish(filled[0], 0, AnswerEnd::turn);
+  EXPECT_FALSE(w.waits(waiter));
+  for (const RequestId request : {filled[1], filled[2], waiter}) w.finish(request, 0, AnswerEnd::turn);
+  const WarmReplicaState state = w.warm(0);
+  EXPECT_GE(state.backlog_s, 0);
+  EXPECT_GE(state.hit_service_s, 0);
+  EXPECT_GT(state.prefill_tokens_per_s, 0);
+  EXPECT_EQ(state.seat_tokens.count, 0);
+  EXPECT_EQ(bugs.seen(), 0u);
+}
+
+}  // namespace wg::fleet
