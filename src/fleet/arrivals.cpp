@@ -51,7 +51,8 @@ void Fleet::State::arrive_pinned(Request& request, ReplicaIndex maker) {
 }
 
 void Fleet::State::arrive_free(Request& request) {
-  if (has_session(request.asked) && request.asked.steerable_path) book.arrived(request.reading, request.asked, now);
+  const bool can_be_sent_to_a_rank = request.asked.steerable_path || replicas.all_by_url(request.asked.pool);
+  if (has_session(request.asked) && can_be_sent_to_a_rank) book.arrived(request.reading, request.asked, now);
   if (takes_a_seat(request)) return arrive_warm(request);
   const policy::Decision decision = decide(request, session_of(request));
   if (decision.replica == no_replica) return reject_none_up(request);

@@ -120,6 +120,11 @@ ReplicaIndex ReplicaTable::as_seen(ReplicaIndex home, bool steered) const {
   return rows_[home].state.rank ? home : no_replica;
 }
 
+bool ReplicaTable::all_by_url(PoolIndex pool) const {
+  return std::all_of(pools_[pool].begin(), pools_[pool].end(),
+                     [&](EngineIndex index) { return !engines_[index].found || engines_[index].ranks == 1; });
+}
+
 bool ReplicaTable::all_by_rank(PoolIndex pool) const {
   return std::all_of(pools_[pool].begin(), pools_[pool].end(),
                      [&](EngineIndex index) { return !engines_[index].found || by_rank(engines_[index], true); });

@@ -68,6 +68,8 @@ class ReplicaTable {
   ReplicaIndex as_seen(ReplicaIndex home, bool steered) const;
   // Whether each replica of the pool can be named on a path that is steered.
   bool all_by_rank(PoolIndex pool) const;
+  // Whether a URL names each replica of the pool: then the path does not matter.
+  bool all_by_url(PoolIndex pool) const;
   std::uint32_t threshold_of(const Engine& engine) const;
   void views(const ViewAsk& ask, const SessionTable& sessions, std::vector<policy::ReplicaView>& out) const;
 

@@ -15,9 +15,8 @@ from harness.process import Footprint
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, message, session
 from harness.waiting import wait_until
 
-STEERED = [d for d in DIALECTS if d != "responses"]  # what names a rank; the others are placed by load and never wait
 QUICK = {"commit_after": "300ms", "ping_every": "150ms"}
-PING = {"messages": b"event: ping", "chat": b":", "completions": b":"}
+PING = {"messages": b"event: ping", "chat": b":", "completions": b":", "responses": b":"}
 LEAVE = {"closes": lambda c: c.close(), "resets": lambda c: c.reset(), "half-closes": lambda c: c.close_writing()}
 LONG = "word " * 2000  # some 2,500 tokens; the replicas here hold 4,000
 
@@ -115,7 +114,7 @@ def make_world(make_engine, make_gateway):
 # ---- what a client sees ----
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-@pytest.mark.parametrize("dialect", STEERED)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_short_wait_looks_like_none(make_world, dialect, stream):
     world = make_world()
     gate, held = world.hold("first")
@@ -140,7 +139,7 @@ def test_a_short_wait_keeps_the_engines_status(make_world):
     assert answer.status == 400 and answer.header("x-of-the-engine") == "yes" and b"engine says 400" in answer.body
 
 
-@pytest.mark.parametrize("dialect", STEERED)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_long_wait_is_200_and_pings(make_world, dialect):
     world = make_world(wait=QUICK)
     gate, _ = world.hold("first")
@@ -177,7 +176,7 @@ LATE = {"status 400": answers.status(400), "status 503": answers.status(503), "r
 
 
 @pytest.mark.parametrize("late", LATE)
-@pytest.mark.parametrize("dialect", STEERED)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_goes_wrong_after_a_long_wait_is_an_event(make_world, dialect, late):
     world = make_world(wait=QUICK)
     gate, _ = world.hold("first")
@@ -339,7 +338,7 @@ def test_status_shows_the_queue_and_explains_a_decision(make_world):
 
 # ---- rules that operators set ----
 
-@pytest.mark.parametrize("dialect", STEERED)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_max_wait_refuses_only_who_has_not_begun(make_world, dialect):
     world = make_world(admission={"max_wait": "700ms"})
     begun = world.gateway.post(PATHS[dialect], long_body(dialect), session("begun"))
@@ -466,3 +465,18 @@ def test_a_gateway_that_was_stopped_for_a_while_loses_nobody(make_world):
         assert answer.status == 200 and answer.ended in ("chunked", "length")
     world.gateway.wait_idle()
     assert world.waiting() == 0
+
+
+def test_a_path_that_names_no_rank_does_not_wait(make_engine, make_gateway):
+    """vLLM chooses the rank of /v1/responses itself: nobody could keep a seat there for anybody."""
+    engine = make_engine(ranks=2)
+    for rank in engine.ranks:
+        rank.kv_tokens = 4000
+    gateway, gate = make_gateway([engine], policy="warm"), threading.Event()
+    engine.default = answers.normal(before=gate)
+    connections = [gateway.connect().request("POST", PATHS["responses"], long_body("responses"), session(f"s{n}")) for n in range(5)]
+    wait_until(lambda: len(engine.requests) == 5)
+    gate.set()
+    for connection in connections:
+        assert connection.answer().read_all().header("x-warmgate-route") == "unsteered"
+        connection.close()
