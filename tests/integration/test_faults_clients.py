@@ -196,6 +196,26 @@ def test_flood_at_the_limit(make_engine, make_gateway):
         connection.close()
 
 
+def test_refused_while_it_still_sends(make_engine, make_gateway):
+    """A client that writes on after its refusal meets no reset for a while: it would not get to read why."""
+    gateway = make_gateway([make_engine()], limits={"connections": 1})
+    whole, undisturbed = raw_request("x" * 100_000), 0
+    with gateway.connect() as held:
+        assert held.get("/health").status == 200
+        for _ in range(20):
+            with gateway.connect() as connection:
+                connection.send(whole[:1000])
+                assert connection.is_readable(30)
+                try:
+                    for at in range(1000, len(whole), 10_000):
+                        connection.send(whole[at:at + 10_000])
+                except ConnectionError:
+                    continue
+                assert connection.answer().read_all().status == 503
+                undisturbed += 1
+    assert undisturbed >= 15  # it is read for a second only, which a busy machine may let pass
+
+
 # ---- pipelining and reuse ----
 
 def test_pipelining(one):

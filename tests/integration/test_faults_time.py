@@ -167,7 +167,10 @@ def test_idle_connections_go_before_uvicorn_closes_them(make_replica, make_gatew
     port = replica.port
 
     def kept():
-        own = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+        own = set()
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                own.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
         with open("/proc/net/tcp") as table:
             rows = [line.split() for line in table.readlines()[1:]]
         return [r[3] for r in rows if int(r[2].split(":")[1], 16) == port and f"socket:[{r[9]}]" in own]

@@ -1,5 +1,6 @@
 """A client that hides nothing: raw bytes out, framing seen on the way in. One connection, used by one test thread."""
 import json
+import select
 import socket
 import struct
 from urllib.parse import urlsplit
@@ -138,6 +139,12 @@ class Connection:
     def closed(self):
         """True if the peer closes without another byte (waits for the socket's time-out at most)."""
         return not self._buffer and self._receive() == b""
+
+    def is_readable(self, within=0.0):
+        """Whether bytes or an end are there to be read; waits for them that many seconds."""
+        poll = select.poll()  # not select(), which knows 1,024 descriptors
+        poll.register(self.sock, select.POLLIN)
+        return bool(poll.poll(within * 1000))
 
     def close(self):
         self.sock.close()
