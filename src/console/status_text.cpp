@@ -45,12 +45,34 @@ std::string cached_share(const json& prompt) {
   return all > 0 ? line("%.0f%%", 100 * cached / all) : "-";
 }
 
+// What is out of the ordinary with a replica's cache.
+std::string remarks_on(const json& row) {
+  const std::string id = "\n" + text_at(row, "id") + ": ";
+  std::string out;
+  if (!row["keeps_prefixes"].get<bool>()) return id + "keeps no prefixes: no seats are held there, turns go by load\n";
+  if (row["kv_tokens_learnt"].get<bool>())
+    out += id + "nobody tells the size of its cache; learnt: " + thousands(row, "seat_capacity_tokens") + " tokens\n";
+  else if (row["kv_tokens"].is_null())
+    out += id + "nobody tells the size of its cache, and too little was seen of it: nobody waits for a seat\n";
+  const json& net = row["safety_net"];
+  if (number_at(net, "share") < 1)
+    out += id + line(
+                    "seats use %.0f%% of its cache: residents found less than they should, or were preempted "
+                    "(%.0f steps down)\n",
+                    100 * number_at(net, "share"), number_at(net, "steps_down"));
+  const json& known = row["cached_tokens_known"];
+  if (number_at(known, "by_answer") == 0 && number_at(known, "by_counters") > 0)
+    out += id + line("cached tokens of %.0f turns are known, from the engine's counters: those that were alone\n",
+                     number_at(known, "by_counters"));
+  return out;
+}
+
 std::string table_of(const json& replicas, const json& warm) {
   constexpr const char* form = "%-28s %4s %6s %6s %10s %7s %8s %8s %7s\n";
   std::string out = line(form, "replica", "up", "flight", "seats", "seat KV", "cached", "prefill", "hit turn", "g*");
   for (const json& row : replicas["replicas"]) {
     const json its = warm_row(warm, row["id"]), learnt = its.value("learnt", json::object());
-    const std::string kv = thousands(its, "seat_tokens") + "/" + thousands(row, "kv_tokens");
+    const std::string kv = thousands(its, "seat_tokens") + "/" + thousands(its, "seat_capacity_tokens");
     out += line(form, text_at(row, "id").c_str(), row["healthy"].get<bool>() ? "yes" : "no",
                 figure(row, "in_flight", 0, "").c_str(), figure(its, "seats", 0, "").c_str(), kv.c_str(),
                 cached_share(row["prompt_tokens"]).c_str(), figure(learnt, "prefill_tokens_per_s", 0, "/s").c_str(),
@@ -62,6 +84,7 @@ std::string table_of(const json& replicas, const json& warm) {
       out += line("  %.0f wait for a seat, the longest for %.1f s\n", number_at(pool, "waiting"),
                   number_at(pool, "longest_wait_s"));
   }
+  for (const json& row : warm["replicas"]) out += remarks_on(row);
   for (const json& engine : replicas["engines"])
     for (const json& warning : engine["warnings"])
       out += "\n" + text_at(engine, "name") + ": " + warning.get<std::string>() + "\n";

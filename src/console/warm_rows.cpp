@@ -13,12 +13,18 @@ std::string text_of(const json& body) { return body.dump(-1, ' ', false, json::e
 // What is not known is null, not 0.
 json known(double value) { return value > 0 ? json(value) : json(); }
 
+json count_or_null(const std::optional<Tokens>& tokens) { return tokens ? json(tokens->count) : json(); }
+
 json replica_row(const gateway::Directory& directory, const fleet::WarmReplicaState& its) {
   return {{"id", directory.replicas[its.index].id},
           {"seats", its.seats},
           {"seats_idle", its.seats_idle},
           {"seat_tokens", its.seat_tokens.count},
-          {"kv_tokens", its.capacity ? json(its.capacity->count) : json()},
+          {"kv_tokens", count_or_null(its.told)},
+          {"kv_tokens_learnt", its.is_learnt},
+          {"seat_capacity_tokens", count_or_null(its.capacity)},
+          {"safety_net", {{"share", its.share}, {"steps_down", its.steps_down}}},
+          {"keeps_prefixes", its.keeps_prefixes},
           {"shadow_tokens", its.shadow_tokens.count},
           {"shadow_copies", its.copies},
           {"unread", its.unread},
@@ -34,7 +40,8 @@ json replica_row(const gateway::Directory& directory, const fleet::WarmReplicaSt
             {"output_tokens", its.output.count},
             {"growth_tokens", its.growth.count},
             {"hit_step_tokens", its.hit_step.count > 0 ? json(its.hit_step.count) : json()}}},
-          {"hits", {{"expected", its.hits_expected}, {"missed", its.hits_missed}}}};
+          {"hits", {{"expected", its.hits_expected}, {"missed", its.hits_missed}}},
+          {"cached_tokens_known", {{"by_answer", its.told_by_answer}, {"by_counters", its.told_by_counters}}}};
 }
 
 json pool_row(const Shared& shared, const gateway::Directory& directory, PoolIndex pool) {
@@ -60,6 +67,7 @@ json candidate_row(const gateway::Directory& directory, const policy::Candidate&
   row["displaced_s"] = c.displaced_s;
   row["cached_tokens"] = c.cached.count;
   row["room_tokens"] = c.room.count;
+  row["seat_capacity_tokens"] = c.capacity.count > 0 ? json(c.capacity.count) : json();
   row["may_take"] = c.may_take;
   return row;
 }

@@ -185,7 +185,8 @@ struct Note {
     engine_down,
     engine_changed,
     policy_changed,
-    home_dropped
+    home_dropped,
+    cache_doubted  // what is believed of a replica's cache became less
   } what = What::decision;
   RequestId request = 0;
   EngineIndex engine = 0;

@@ -88,7 +88,24 @@ void Fleet::State::let_go(Request& request, bool came_to_its_end) {
   const PoolRule& rule = rules[request.asked.pool];
   WarmRules its_rules = rule.warm;
   its_rules.holds_seats = rule.policy == policy::PolicyName::warm;
+  const ReplicaIndex at = request.reading.at;
+  const bool kept = book.keeps_prefixes(at);
+  const std::uint64_t steps = book.replica(at).size.net().steps_down();
   book.ended(request.asked.request, request.reading, now, came_to_its_end, its_rules);
+  if (kept && !book.keeps_prefixes(at))
+    doubt_cache(at, "nothing is ever found in its cache: no seats are held there, turns go by load");
+  if (book.replica(at).size.net().steps_down() > steps)
+    doubt_cache(at, "residents find less than they should, or are preempted: seats use less of its cache");
+}
+
+void Fleet::State::doubt_cache(ReplicaIndex at, const char* why) {
+  issue(Note{.what = Note::What::cache_doubted,
+             .request = 0,
+             .engine = replicas.row(at).state.engine,
+             .replica = at,
+             .route = policy::Route::placed,
+             .rule = why,
+             .candidates = {}});
 }
 
 void Fleet::State::on(const SessionReleased& event) {

@@ -107,6 +107,7 @@ struct Fleet::State {
 
   // Nothing of it is in flight any more where it was.
   void let_go(Request& request, bool came_to_its_end);
+  void doubt_cache(ReplicaIndex at, const char* why);
 
   void issue(Command command);
   Request* request(RequestId id);

@@ -67,6 +67,7 @@ policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const 
   out.prefill_s = outlook.read_s;
   out.need = outlook.need;
   out.room = book.capacity(view.replica) - its.seats.taken();
+  out.capacity = its.size.value().value_or(Tokens{});
   out.is_resident = is_resident;
   out.is_empty = its.seats.all().empty();
   if (out.need > out.room) {
@@ -105,6 +106,7 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   const Asking asking = book.asking(request.reading);
   policy::WarmAsk ask;
   ask.home = asking.lineage ? asking.lineage->home : no_replica;
+  if (ask.home != no_replica && !book.keeps_prefixes(ask.home)) ask.home = no_replica;  // it has nothing there
   ask.must_fit = rule.warm.late_binding;
   ask.keep_busy = rule.warm.keep_busy;
   ask.may_move = rule.warm.move;

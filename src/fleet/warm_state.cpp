@@ -40,7 +40,14 @@ WarmReplicaState WarmBook::state_of(ReplicaIndex index, TimePoint now) const {
   for (const Seat& seat : its.seats.all()) out.seats_idle += seat.in_flight == 0;
   out.unread = static_cast<std::uint32_t>(its.unread.size());
   out.seat_tokens = its.seats.taken();
+  out.told = its.size.told();
   out.capacity = its.size.value();
+  out.is_learnt = its.size.is_learnt();
+  out.share = its.size.net().share();
+  out.steps_down = its.size.net().steps_down();
+  out.keeps_prefixes = !its.keeps.no();
+  out.told_by_answer = its.told_by_answer;
+  out.told_by_counters = its.told_by_counters;
   out.shadow_tokens = its.ledger.total();
   out.copies = its.ledger.copies();
   const policy::PrefillModel& model = its.learnt.prefill();

@@ -15,9 +15,15 @@ struct WarmReplicaState {
   ReplicaIndex index = no_replica;
   std::uint32_t seats = 0, seats_idle = 0, unread = 0;
   Tokens seat_tokens;              // of all seats, shared heads once
-  std::optional<Tokens> capacity;  // C
-  Tokens shadow_tokens;            // what its cache should hold
-  std::uint64_t copies = 0;        // ... of so many contexts and heads
+  std::optional<Tokens> told;      // of its cache, by the engine or the configuration
+  std::optional<Tokens> capacity;  // C: what seats may take of it
+  bool is_learnt = false;          // ... as nobody told
+  double share = 1;                // ... after the safety net
+  std::uint64_t steps_down = 0;    // that it took
+  bool keeps_prefixes = true;
+  std::uint64_t told_by_answer = 0, told_by_counters = 0;  // turns whose cached tokens are known
+  Tokens shadow_tokens;                                    // what its cache should hold
+  std::uint64_t copies = 0;                                // ... of so many contexts and heads
   double prefill_tokens_per_s = 0, attention_s = 0, base_s = 0;
   std::uint64_t prefill_samples = 0;
   double hit_service_s = 0, decode_s = 0, backlog_s = 0;

@@ -232,6 +232,10 @@ void Brain::note(const fleet::Note& note) {
     case What::policy_changed:
       log_.info("policy changed");
       break;
+    case What::cache_doubted:
+      log_.warning("replica " + directory_.get()->replicas[note.replica].id + ": " + note.rule +
+                   " (GET /api/v1/warm shows how much)");
+      break;
     case What::home_dropped:
       break;
   }

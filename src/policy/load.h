@@ -32,6 +32,7 @@ struct Candidate {
   // Of `warm`, in seconds: the terms of its price and their sum, and what they were made from.
   double cost_s = -1, backlog_s = 0, prefill_s = 0, crowd_s = 0, displaced_s = 0;  // cost_s -1: not priced
   Tokens cached = {}, room = {};  // of the prompt, expected to be there; for a seat
+  Tokens capacity = {};           // that seats may take, all together; 0: not known
   bool may_take = true;           // false: it has to wait for this one
 };
 

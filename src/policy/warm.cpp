@@ -15,6 +15,7 @@ Candidate priced(const WarmView& view, const WarmAsk& ask, Admission how) {
   c.displaced_s = how == Admission::fits || how == Admission::next ? 0 : view.displaced_s;
   c.cached = view.cached;
   c.room = view.room;
+  c.capacity = view.capacity;
   c.may_take = how != Admission::no;
   c.cost_s = ask.by_price ? c.backlog_s + c.prefill_s + c.crowd_s + c.displaced_s : c.in_flight;
   return c;

@@ -21,6 +21,7 @@ struct WarmView {
   double prefill_s = 0;        // of this request here, without its network and first step
   double crowd_s = 0;          // for each seat: its answer and this one's come so much later
   Tokens cached;               // of its prompt, expected
+  Tokens capacity;             // that seats may take, all together; 0: not known
   Tokens need, room;           // of a seat for it; what protected sessions leave free, below 0 if they outgrew it
   Tokens leaving;              // seats that are free once their turns under way have ended
   double displaced_s = 0;      // reading again what would lose its protection
