@@ -9,6 +9,12 @@ namespace wg::console {
 
 std::string metrics_page(gateway::Shared& shared) {
   const auto directory = shared.brain.directory().get();
+  const TimePoint now = shared.brain.fleet_now();
+  const auto warm = shared.brain.fleet().warm_replicas(now);
+  std::vector<record::PoolGauges> pools;
+  for (PoolIndex pool = 0; pool < directory->pools.size(); ++pool)
+    if (!directory->pools[pool].name.empty())  // else no engine has named it yet
+      pools.push_back({directory->pools[pool].name, static_cast<double>(shared.brain.fleet().waiting(pool))});
   std::vector<record::ReplicaGauges> rows;
   for (const auto& replica : shown_replicas(shared)) {
     record::ReplicaGauges row;
@@ -17,6 +23,8 @@ std::string metrics_page(gateway::Shared& shared) {
     row.up = replica.up;
     row.in_flight = replica.in_flight;
     row.active_sessions = replica.active_sessions;
+    for (const auto& its : warm)
+      if (its.index == replica.index) row.seats = its.seats;
     row.running = replica.running;
     row.waiting = replica.waiting;
     row.kv_usage = replica.kv_usage;
@@ -36,7 +44,7 @@ std::string metrics_page(gateway::Shared& shared) {
   process.connections = shared.connections;
   process.log_dropped = static_cast<double>(shared.log.dropped());
   process.bugs = static_cast<double>(bug_count.load());
-  return shared.metrics.text(rows, process);
+  return shared.metrics.text(rows, pools, process);
 }
 
 }  // namespace wg::console

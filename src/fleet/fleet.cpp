@@ -96,6 +96,7 @@ bool Fleet::engine_up(EngineIndex engine) const {
 }
 std::size_t Fleet::requests_known() const { return state_->requests.size(); }
 std::size_t Fleet::sessions_known() const { return state_->sessions.size(); }
+std::size_t Fleet::waiting(PoolIndex pool) const { return state_->waiting.at(pool).queue.size(); }
 std::uint64_t Fleet::digest() const { return state_->digest; }
 
 }  // namespace wg::fleet

@@ -91,6 +91,7 @@ class Fleet {
   PoolState pool(PoolIndex pool) const;
   std::vector<WarmReplicaState> warm_replicas(TimePoint now) const;  // those with a rank that are not retired
   WarmPoolState warm_pool(PoolIndex pool, TimePoint now) const;
+  std::size_t waiting(PoolIndex pool) const;  // for a seat
   bool engine_up(EngineIndex engine) const;
   std::size_t requests_known() const;
   std::size_t sessions_known() const;

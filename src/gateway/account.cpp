@@ -119,6 +119,7 @@ void account(Exchange& x, fleet::Outcome outcome) {
   finished.output = record.output;
   finished.measured = record.measured && record.cached_measured;
   if (x.first_content) finished.ttft = record.ttft;
+  finished.waited = record.waited;
   finished.total = record.total;
   x.shared.metrics.count(finished);
   x.shared.log.request(record);

@@ -19,6 +19,9 @@ const Metric ttft{"warmgate_ttft_seconds", histogram, "pool",
                   "From a request's arrival to the first content of its answer.", ttft_buckets};
 const Metric request_time{"warmgate_request_seconds", histogram, "pool", "From a request's arrival to its end.",
                           request_buckets};
+const Metric wait_time{
+    "warmgate_wait_seconds", histogram, "pool",
+    "From a request's arrival until it was sent to a replica: its wait for a seat, under policy warm.", ttft_buckets};
 const Metric prompt_tokens{
     "warmgate_prompt_tokens_total", counter, "pool, kind",
     "Prompt tokens as the engines reported them; unmeasured: the engine did not say how many of them were cached."};
@@ -39,6 +42,9 @@ const Metric replica_output_tokens{"warmgate_replica_output_tokens_total", count
                                    "Output tokens of a replica."};
 const Metric active_sessions{"warmgate_active_sessions", gauge, "pool, replica",
                              "Sessions whose home a replica is, active in the last sessions.active_for."};
+const Metric waiting{"warmgate_waiting", gauge, "pool", "Requests that wait in the gateway for a seat."};
+const Metric seats{"warmgate_seats", gauge, "pool, replica",
+                   "Conversations whose cache a replica is to keep, under policy warm: in flight or held."};
 const Metric engine_running{"warmgate_engine_running", gauge, "pool, replica",
                             "Requests that the engine says it is running."};
 const Metric engine_waiting{"warmgate_engine_waiting", gauge, "pool, replica",
@@ -60,6 +66,7 @@ std::span<const Metric* const> all() {
                                            &responses,
                                            &ttft,
                                            &request_time,
+                                           &wait_time,
                                            &prompt_tokens,
                                            &output_tokens,
                                            &retries,
@@ -70,6 +77,8 @@ std::span<const Metric* const> all() {
                                            &replica_prompt_tokens,
                                            &replica_output_tokens,
                                            &active_sessions,
+                                           &waiting,
+                                           &seats,
                                            &engine_running,
                                            &engine_waiting,
                                            &engine_kv_usage,

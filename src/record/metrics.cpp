@@ -50,10 +50,11 @@ struct Families {
         retries(counter_family(registry, catalogue::retries)),
         refused_connections(counter_family(registry, catalogue::refused_connections)),
         ttft(histogram_family(registry, catalogue::ttft)),
-        request_time(histogram_family(registry, catalogue::request_time)) {}
+        request_time(histogram_family(registry, catalogue::request_time)),
+        wait_time(histogram_family(registry, catalogue::wait_time)) {}
 
   Family<Counter>&requests, &responses, &prompt_tokens, &output_tokens, &retries, &refused_connections;
-  Family<Histogram>&ttft, &request_time;
+  Family<Histogram>&ttft, &request_time, &wait_time;
 };
 
 Histogram& histogram(Family<Histogram>& family, const std::string& pool, const catalogue::Metric& metric) {
@@ -69,7 +70,8 @@ class PoolHandles {
         pool_(std::move(pool)),
         output_(families.output_tokens.Add({{"pool", pool_}})),
         ttft_(histogram(families.ttft, pool_, catalogue::ttft)),
-        request_time_(histogram(families.request_time, pool_, catalogue::request_time)) {
+        request_time_(histogram(families.request_time, pool_, catalogue::request_time)),
+        wait_time_(histogram(families.wait_time, pool_, catalogue::wait_time)) {
     for (std::size_t i = 0; i < responses_.size(); ++i)
       responses_[i] =
           &families.responses.Add({{"pool", pool_}, {"status_class", std::string(catalogue::status_classes[i])}});
@@ -92,6 +94,7 @@ class PoolHandles {
     output_.Increment(non_negative(request.output));
     if (request.ttft) ttft_.Observe(to_seconds(*request.ttft));
     request_time_.Observe(to_seconds(request.total));
+    wait_time_.Observe(to_seconds(request.waited));
   }
 
   void count_retry(std::string_view reason) {
@@ -132,6 +135,7 @@ class PoolHandles {
   Counter& output_;
   Histogram& ttft_;
   Histogram& request_time_;
+  Histogram& wait_time_;
 };
 
 // Made at its first request: mostly there is none, and then no series of zeros either.
@@ -192,9 +196,10 @@ void Metrics::count_retry(std::string_view pool, std::string_view reason) { stat
 
 void Metrics::count_refused_connection() { state_->refused.Increment(); }
 
-std::string Metrics::text(const std::vector<ReplicaGauges>& replicas, const ProcessGauges& process) {
+std::string Metrics::text(const std::vector<ReplicaGauges>& replicas, const std::vector<PoolGauges>& pools,
+                          const ProcessGauges& process) {
   for (const ReplicaGauges& replica : replicas) add_pool(replica.pool);
-  return exposition(state_->registry.Collect(), replicas, process);
+  return exposition(state_->registry.Collect(), replicas, pools, process);
 }
 
 }  // namespace wg::record

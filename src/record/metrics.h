@@ -23,17 +23,21 @@ struct FinishedRequest {
   Tokens prompt, cached, output;
   bool measured = false;
   std::optional<Duration> ttft;
-  Duration total{};
+  Duration waited{}, total{};
 };
 
 // Figures that are read from their owner at scrape time rather than counted.
 struct ReplicaGauges {
   std::string pool, replica;  // replica: pool/engine/rank
   bool up = false;
-  double in_flight = 0, active_sessions = 0, running = 0, waiting = 0;
+  double in_flight = 0, active_sessions = 0, seats = 0, running = 0, waiting = 0;
   std::optional<double> kv_usage;
   double placed = 0, sticky = 0, spilled = 0, moved = 0, off = 0, unsteered = 0;
   double prompt_cached = 0, prompt_computed = 0, output_tokens = 0;
+};
+struct PoolGauges {
+  std::string pool;
+  double waiting = 0;
 };
 struct ProcessGauges {
   double requests_in_flight = 0, sessions = 0, connections = 0, log_dropped = 0, bugs = 0;
@@ -53,7 +57,8 @@ class Metrics {
   void count_refused_connection();
 
   // The whole exposition text. Any thread; takes milliseconds, so not on an I/O loop under load.
-  std::string text(const std::vector<ReplicaGauges>& replicas, const ProcessGauges& process);
+  std::string text(const std::vector<ReplicaGauges>& replicas, const std::vector<PoolGauges>& pools,
+                   const ProcessGauges& process);
 
  private:
   struct State;

@@ -32,6 +32,7 @@ FinishedRequest finished(std::string_view pool = "qwen") {
   request.output = {17};
   request.measured = true;
   request.ttft = 300ms;
+  request.waited = 90s;
   request.total = 2s;
   return request;
 }
@@ -43,6 +44,7 @@ ReplicaGauges replica() {
   gauges.up = true;
   gauges.in_flight = 2.5;
   gauges.active_sessions = 4;
+  gauges.seats = 3;
   gauges.running = 2;
   gauges.waiting = 1;
   gauges.kv_usage = 0.25;
@@ -83,7 +85,7 @@ TEST(Metrics, CountsRequests) {
   metrics.count(unmeasured);
   metrics.count_retry("qwen", "busy");
   metrics.count_refused_connection();
-  const std::string page = metrics.text({}, {});
+  const std::string page = metrics.text({}, {}, {});
   const std::string pool = "pool=\"qwen\"";
   EXPECT_EQ(value_of(page, "warmgate_requests_total", {pool, "api=\"messages\"", "route=\"sticky\"", "outcome=\"ok\""}),
             2);
@@ -108,7 +110,7 @@ TEST(Metrics, CountsRequests) {
 
 TEST(Metrics, ReadsGaugesAtScrape) {
   Metrics metrics;
-  const std::string page = metrics.text({replica()}, {3, 10, 7, 2, 1});
+  const std::string page = metrics.text({replica()}, {{"qwen", 6}}, {3, 10, 7, 2, 1});
   const std::string pool = "pool=\"qwen\"", id = "replica=\"qwen/box1/0\"";
   EXPECT_EQ(value_of(page, "warmgate_in_flight", {pool, id}), 2.5);
   EXPECT_EQ(value_of(page, "warmgate_replica_up", {pool, id}), 1);
@@ -119,6 +121,8 @@ TEST(Metrics, ReadsGaugesAtScrape) {
   EXPECT_EQ(value_of(page, "warmgate_active_sessions", {pool, id}), 4);
   EXPECT_EQ(value_of(page, "warmgate_engine_running", {pool, id}), 2);
   EXPECT_EQ(value_of(page, "warmgate_engine_waiting", {pool, id}), 1);
+  EXPECT_EQ(value_of(page, "warmgate_seats", {pool, id}), 3);
+  EXPECT_EQ(value_of(page, "warmgate_waiting", {pool}), 6);
   EXPECT_EQ(value_of(page, "warmgate_engine_kv_usage_ratio", {pool, id}), 0.25);
   EXPECT_EQ(value_of(page, "warmgate_requests_in_flight", {}), 3);
   EXPECT_EQ(value_of(page, "warmgate_sessions", {}), 10);
@@ -128,14 +132,14 @@ TEST(Metrics, ReadsGaugesAtScrape) {
   EXPECT_THAT(page, HasSubstr("# TYPE warmgate_turns_total counter"));
   EXPECT_THAT(page, HasSubstr("# TYPE warmgate_in_flight gauge"));
 
-  const std::string later = metrics.text({}, {});
+  const std::string later = metrics.text({}, {}, {});
   EXPECT_THAT(later, Not(HasSubstr("qwen/box1/0"))) << "a replica that is gone leaves nothing behind";
 }
 
 TEST(Metrics, NoKvGaugeNoSeries) {
   ReplicaGauges without = replica();
   without.kv_usage.reset();
-  EXPECT_THAT(Metrics().text({without}, {}), Not(HasSubstr("kv_usage")));
+  EXPECT_THAT(Metrics().text({without}, {}, {}), Not(HasSubstr("kv_usage")));
 }
 
 TEST(Metrics, LabelsNeverCarryWhatClientsWrote) {
@@ -147,7 +151,7 @@ TEST(Metrics, LabelsNeverCarryWhatClientsWrote) {
   metrics.count_retry("evil", "evil");
   FinishedRequest nowhere;
   metrics.count(nowhere);
-  const std::string page = metrics.text({}, {});
+  const std::string page = metrics.text({}, {}, {});
   EXPECT_THAT(page, Not(HasSubstr("evil")));
   EXPECT_EQ(value_of(page, "warmgate_requests_total",
                      {"pool=\"other\"", "api=\"other\"", "route=\"other\"", "outcome=\"other\""}),
@@ -170,7 +174,7 @@ TEST(Metrics, OddFigures) {
   odd.prompt = {-1};
   odd.status = -200;
   metrics.count(odd);
-  const std::string page = metrics.text({}, {});
+  const std::string page = metrics.text({}, {}, {});
   EXPECT_EQ(value_of(page, "warmgate_prompt_tokens_total", {"pool=\"qwen\"", "kind=\"cached\""}), 1'000);
   EXPECT_EQ(value_of(page, "warmgate_prompt_tokens_total", {"pool=\"qwen\"", "kind=\"computed\""}), 0);
   EXPECT_EQ(value_of(page, "warmgate_output_tokens_total", {"pool=\"qwen\""}), 0);
@@ -183,7 +187,7 @@ TEST(Metrics, PoolsOfAnyNumber) {
   metrics.add_pool("p0");
   metrics.count(finished("p255"));
   metrics.count(finished("p299"));
-  const std::string page = metrics.text({}, {});
+  const std::string page = metrics.text({}, {}, {});
   EXPECT_EQ(value_of(page, "warmgate_output_tokens_total", {"pool=\"p255\""}), 17);
   EXPECT_EQ(value_of(page, "warmgate_output_tokens_total", {"pool=\"other\""}), 17);
 }
@@ -196,11 +200,11 @@ TEST(Metrics, ManyThreads) {
       for (int i = 0; i < 2'000; ++i) {
         if (i % 100 == 0) metrics.add_pool("pool" + std::to_string((i + t) % 8));
         metrics.count(finished("pool" + std::to_string(i % 8)));
-        if (i % 500 == 0) metrics.text({replica()}, {});
+        if (i % 500 == 0) metrics.text({replica()}, {{"qwen", 6}}, {});
       }
     });
   for (std::thread& thread : threads) thread.join();
-  const std::string page = metrics.text({}, {});
+  const std::string page = metrics.text({}, {}, {});
   double total = std::max(0.0, value_of(page, "warmgate_output_tokens_total", {"pool=\"other\""}));
   for (int i = 0; i < 8; ++i)
     total += value_of(page, "warmgate_output_tokens_total", {"pool=\"pool" + std::to_string(i) + "\""});
@@ -243,7 +247,7 @@ TEST(Catalogue, IsExactlyWhatIsExposed) {
     EXPECT_EQ(metric->name.ends_with("_total"), metric->type == catalogue::Type::counter) << metric->name;
     EXPECT_TRUE(std::is_sorted(metric->buckets.begin(), metric->buckets.end())) << metric->name;
   }
-  EXPECT_EQ(shapes(metrics.text({replica()}, {})), expected);
+  EXPECT_EQ(shapes(metrics.text({replica()}, {{"qwen", 6}}, {})), expected);
 }
 
 TEST(Catalogue, DocumentIsCurrent) {

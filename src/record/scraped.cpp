@@ -88,12 +88,16 @@ void append_process(std::vector<MetricFamily>& page, const ProcessGauges& proces
 }  // namespace
 
 std::string exposition(std::vector<MetricFamily> counted, const std::vector<ReplicaGauges>& replicas,
-                       const ProcessGauges& process) {
+                       const std::vector<PoolGauges>& pools, const ProcessGauges& process) {
   std::vector<MetricFamily> page = std::move(counted);
   append(page, catalogue::in_flight, replicas, [](const ReplicaGauges& r) { return r.in_flight; });
   append(page, catalogue::replica_up, replicas, [](const ReplicaGauges& r) { return r.up ? 1.0 : 0.0; });
   append(page, catalogue::replica_output_tokens, replicas, [](const ReplicaGauges& r) { return r.output_tokens; });
   append(page, catalogue::active_sessions, replicas, [](const ReplicaGauges& r) { return r.active_sessions; });
+  append(page, catalogue::seats, replicas, [](const ReplicaGauges& r) { return r.seats; });
+  FamilyBuilder waiting(catalogue::waiting);
+  for (const PoolGauges& pool : pools) waiting.add({{"pool", pool.pool}}, pool.waiting);
+  waiting.append_to(page);
   append(page, catalogue::engine_running, replicas, [](const ReplicaGauges& r) { return r.running; });
   append(page, catalogue::engine_waiting, replicas, [](const ReplicaGauges& r) { return r.waiting; });
   append_split(page, replicas);

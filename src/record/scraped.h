@@ -14,6 +14,6 @@ struct MetricFamily;
 namespace wg::record {
 
 std::string exposition(std::vector<prometheus::MetricFamily> counted, const std::vector<ReplicaGauges>& replicas,
-                       const ProcessGauges& process);
+                       const std::vector<PoolGauges>& pools, const ProcessGauges& process);
 
 }  // namespace wg::record

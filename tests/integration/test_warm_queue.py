@@ -274,12 +274,15 @@ def test_the_wait_shows_in_header_log_record_and_metrics(make_world):
     connection.request("POST", PATHS["chat"], long_body("chat"), [("x-request-id", "rq-waiter"), *session("second")])
     world.wait_for_waiters(1)
     wait_until(lambda: world.pool()["longest_wait_s"] > 0.5)
+    assert world.gateway.metric("warmgate_waiting", pool="m") == 1 and world.gateway.metric("warmgate_seats") == 1
     gate.set()
     answer = connection.answer().read_all()
     waited = millis(answer, "wait")
     assert waited > 500
     logged = float(re.search(r"waited_ms=([0-9.]+)", world.line("rq-waiter")).group(1))
     assert abs(logged - waited) < 5
+    assert world.gateway.metric("warmgate_waiting") == 0
+    assert abs(world.gateway.metric("warmgate_wait_seconds_sum", pool="m") * 1000 - waited) < 50
     mark = answer.header("x-warmgate-session")
     decided = world.gateway.api(f"/decisions?session={mark}")["decisions"]
     assert len(decided) == 1 and abs(decided[0]["waited_s"] * 1000 - waited) < 100
