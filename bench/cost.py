@@ -3,14 +3,15 @@
 of nginx in the same run. The peers take turns, pass by pass, so that a busy minute of the machine hits all of them.
 
 Workloads: A 1 KB chat, 16 connections; B 100 KB growing conversations; C 400 KB; D 100 streams, per SSE event;
-LA, LB: latency added at one connection, A and B. Everything is on in the gateway: session key, routing by `sticky`,
-accounting, usage, metrics, and the request log into a file.
+LA, LB: latency added at one connection, A and B. Everything is on in the gateway: session key, routing by `sticky` (or
+--policy), accounting, usage, metrics, and the request log into a file.
 
 Needs Go 1.21 and nginx; envoy and others if bench/peers/install.sh has put them into PEERS_HOME.
 
   ./dev bench                                   the table of docs/performance.md, some five minutes
   ./dev bench --peers nginx,haproxy,envoy       beside others too
   ./dev bench --workloads C --passes 1          a quick look
+  ./dev bench --policy warm --workloads A,B --peers vllm-router-hash,vllm-router-sticky,vllm-router-program
 """
 import argparse
 import json
@@ -42,10 +43,11 @@ def wait_for(url, process):
     sys.exit(f"cost: nothing answers at {url}")
 
 
-def start_gateway(binary, work, threads=1):
+def start_gateway(binary, work, threads=1, policy="sticky"):
     config = work / "warmgate.yaml"
     engines = "\n".join(f"      - url: http://127.0.0.1:{BASE + n}" for n in range(1, 5))
-    config.write_text(f"listen: 127.0.0.1:{BASE + 110}\nadmin: 127.0.0.1:{BASE + 111}\npools:\n  - engines:\n{engines}\n"
+    config.write_text(f"listen: 127.0.0.1:{BASE + 110}\nadmin: 127.0.0.1:{BASE + 111}\npools:\n  - routing: {{policy: {policy}}}\n"
+                      f"    engines:\n{engines}\n"
                       f"log: {{file: {work}/requests.log}}\n")
     process = subprocess.Popen([binary, "serve", "--config", str(config), "--threads", str(threads)],
                                stdout=subprocess.DEVNULL,
@@ -60,7 +62,7 @@ def run_peer(peer, binary, options, work, workloads, threads=1):
                "--out", str(work)]
     gateway = None
     if peer == "warmgate":
-        gateway = start_gateway(binary, work, threads)
+        gateway = start_gateway(binary, work, threads, options.policy)
         command += ["--url", f"http://127.0.0.1:{BASE + 110}", "--pid", str(gateway.pid), "--name", peer] + (["--no-pin"] if threads > 1 else [])
     else:
         command.append(peer)
@@ -116,6 +118,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=str(ROOT / "build-release" / "warmgate"))
     parser.add_argument("--peers", default="nginx", help="names of run.sh list, by comma (nginx)")
+    parser.add_argument("--policy", default="sticky", help="of the gateway (sticky)")
     parser.add_argument("--workloads", default="A,B,C,D,LA,LB")
     parser.add_argument("--passes", type=int, default=5, help="each peer once a pass (5)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of a pass (2)")

@@ -152,6 +152,7 @@ def main():
     parser.add_argument("--only", default=",".join(CHECKS))
     parser.add_argument("--passes", type=int, default=4, help="of the loops (4)")
     parser.add_argument("--idle-for", type=float, default=20, help="seconds (20)")
+    parser.set_defaults(policy="sticky")  # of the gateway, as cost.py starts it
     options = parser.parse_args()
     for name in options.only.split(","):
         if name not in CHECKS:
