@@ -1,7 +1,7 @@
 #include "net/dial.h"
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <vector>
 
 #include "net/stream_state.h"
@@ -9,6 +9,17 @@
 namespace wg::net {
 namespace asio = boost::asio;
 using asio::ip::tcp;
+
+namespace {
+
+// Says nothing about who was to be reached.
+IoError what_failed(const boost::system::error_code& error) {
+  const bool exhausted = error == asio::error::no_descriptors || error == asio::error::no_memory ||
+                         error == boost::system::errc::too_many_files_open_in_system || error.value() == EADDRNOTAVAIL;
+  return exhausted ? IoError::exhausted : IoError::refused;
+}
+
+}  // namespace
 
 struct Dial::State : std::enable_shared_from_this<Dial::State> {
   State(Loop& its_loop, const std::string& its_host, std::uint16_t its_port, Duration its_timeout)
@@ -29,23 +40,37 @@ struct Dial::State : std::enable_shared_from_this<Dial::State> {
         host, std::to_string(port),
         [self = shared_from_this()](const boost::system::error_code& failed, const tcp::resolver::results_type& found) {
           if (self->is_over) return;
-          if (failed) return self->end(tl::unexpected(IoError::refused));
+          if (failed) return self->end(tl::unexpected(what_failed(failed)));
           std::vector<tcp::endpoint> addresses;
           for (const auto& entry : found) addresses.push_back(entry.endpoint());
           self->connect(std::move(addresses));
         });
   }
 
+  // One after the other until one takes it. By hand, since asio::async_connect says "aborted" where no socket could be
+  // opened, which is our own lack and not the engine's.
   void connect(std::vector<tcp::endpoint> found) {
     endpoints = std::move(found);
-    asio::async_connect(
-        socket, endpoints, [self = shared_from_this()](const boost::system::error_code& error, const tcp::endpoint&) {
-          if (self->is_over) return;
-          if (!error) return self->end(Stream(new Stream::State(self->loop, std::move(self->socket))));
-          const bool exhausted =
-              error == asio::error::no_descriptors || error == asio::error::no_memory || error.value() == EADDRNOTAVAIL;
-          self->end(tl::unexpected(exhausted ? IoError::exhausted : IoError::refused));
-        });
+    connect_to(0);
+  }
+
+  void connect_to(std::size_t index) {
+    boost::system::error_code error;
+    socket.close(error);
+    socket.open(endpoints[index].protocol(), error);
+    if (error)  // later: nobody is resumed inside await_suspend()
+      return asio::post(loop.state().io, [self = shared_from_this(), index, error] { self->tried(index, error); });
+    socket.async_connect(
+        endpoints[index],
+        [self = shared_from_this(), index](const boost::system::error_code& outcome) { self->tried(index, outcome); });
+  }
+
+  void tried(std::size_t index, const boost::system::error_code& error) {
+    if (is_over) return;
+    if (!error) return end(Stream(new Stream::State(loop, std::move(socket))));
+    const IoError why = what_failed(error);
+    if (why == IoError::exhausted || index + 1 == endpoints.size()) return end(tl::unexpected(why));
+    connect_to(index + 1);
   }
 
   void interrupt(IoError why) {

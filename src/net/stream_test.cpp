@@ -2,6 +2,7 @@
 #include "net/stream.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <chrono>
@@ -266,6 +267,25 @@ TEST(Dial, NobodyListeningIsRefused) {
   }
   spawn(refused(loop, port));
   loop.run();
+}
+
+// Found by breaking: this came back as "aborted", so a process without descriptors took its engines for dead.
+Task<void> exhausted(Loop& loop, std::uint16_t port) {
+  Dial dial(loop, "127.0.0.1", port, second);
+  const auto stream = co_await dial;
+  EXPECT_TRUE(failed_with(stream, IoError::exhausted));
+  loop.stop();
+}
+TEST(Dial, WithoutADescriptorNobodyElseIsBlamed) {
+  Loop loop;
+  auto listener = Listener::bind(loop, "127.0.0.1", 0, false);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{3, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  spawn(exhausted(loop, listener->port()));
+  loop.run();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 TEST(Listener, AnAddressInUseIsSaidInWords) {

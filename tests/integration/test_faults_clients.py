@@ -196,24 +196,56 @@ def test_flood_at_the_limit(make_engine, make_gateway):
         connection.close()
 
 
+def write_on(connection, pieces):
+    """Whether all could be written to one who has answered already: false if a reset came."""
+    assert connection.is_readable(30)
+    try:
+        for piece in pieces:
+            connection.send(piece)
+    except ConnectionError:
+        return False
+    return True
+
+
 def test_refused_while_it_still_sends(make_engine, make_gateway):
-    """A client that writes on after its refusal meets no reset for a while: it would not get to read why."""
+    """A client that writes on after its refusal meets no reset for a while: many would not get to read why. Those refused
+    before, more than are read on from at a time, have not used that up."""
     gateway = make_gateway([make_engine()], limits={"connections": 1})
     whole, undisturbed = raw_request("x" * 100_000), 0
     with gateway.connect() as held:
         assert held.get("/health").status == 200
+        for _ in range(100):
+            with gateway.connect() as connection:
+                assert connection.answer().read_all().status == 503
         for _ in range(20):
             with gateway.connect() as connection:
                 connection.send(whole[:1000])
-                assert connection.is_readable(30)
-                try:
-                    for at in range(1000, len(whole), 10_000):
-                        connection.send(whole[at:at + 10_000])
-                except ConnectionError:
-                    continue
-                assert connection.answer().read_all().status == 503
-                undisturbed += 1
+                if write_on(connection, (whole[at:at + 10_000] for at in range(1000, len(whole), 10_000))):
+                    undisturbed += 1
+                    assert connection.answer().read_all().status == 503
     assert undisturbed >= 15  # it is read for a second only, which a busy machine may let pass
+
+
+REFUSED_EARLY = {
+    "too long": (f"{LINE}Content-Length: {3 * MIB}\r\n\r\n", 413),
+    "a chunk too many": (f"{LINE}Transfer-Encoding: chunked\r\n\r\n{3 * MIB:x}\r\n" + "x" * (MIB + 1), 413),
+    "no HTTP": (f"POST HTTP/1.1\r\nContent-Length: {3 * MIB}\r\n\r\n", 400),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_EARLY)
+def test_refused_early_and_writing_on(make_engine, make_gateway, name):
+    """The same for a body that was refused at its head: it is read and thrown away."""
+    gateway = make_gateway([make_engine()], limits={"body": "1MiB"})
+    raw, status = REFUSED_EARLY[name]
+    undisturbed = 0
+    for _ in range(5):
+        with gateway.connect() as connection:
+            connection.send(raw.encode())
+            if write_on(connection, [b"x" * 65536] * 31):
+                undisturbed += 1
+                assert connection.answer().read_all().status == status
+    assert undisturbed >= 4
 
 
 # ---- pipelining and reuse ----

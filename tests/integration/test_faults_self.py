@@ -162,6 +162,29 @@ def test_descriptors_gone_under_it(make_engine, make_gateway):
     gateway.wait_healthy()
 
 
+@pytest.mark.skipif(is_sanitized(), reason="the sanitizer's look at an object's type takes a descriptor")
+def test_no_descriptor_to_dial_with_blames_nobody(make_engine, make_gateway):
+    """That an engine cannot be reached for want of our own descriptors says nothing about the engine, neither to its prober
+    nor where a request meets it."""
+    engine = make_engine()
+    gateway = make_gateway([engine], arguments=["--time-scale", "10"])  # asks every 100 ms
+    pid = gateway.process.pid
+    with gateway.connect() as inside:
+        assert inside.get("/health").status == 200
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, hard))
+        engine.drop_connections()  # the prober's among them
+        refusal = inside.post(PATHS["chat"], body("chat"))
+        assert refusal.status == 503 and refusal.header("retry-after") and is_error("chat", refusal.json()), refusal.body
+        threading.Event().wait(1)  # three missed probes would be enough
+        asked = engine.probes
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+        wait_until(lambda: engine.probes > asked)
+        assert "is down" not in gateway.log(), gateway.log()
+        assert all(r["healthy"] for r in gateway.replicas())
+        assert inside.post(PATHS["chat"], body("chat")).status == 200
+
+
 # ---- the log ----
 
 def busy(gateway, count=300):
@@ -318,6 +341,11 @@ def test_bound_of_all_bodies(make_engine, make_gateway):
         assert connection.post(PATHS["chat"], body("chat", text="x" * 200_000)).status == 200
     for connection in idle:
         connection.close()
+    for _ in range(8):  # and those who leave within a body give back what it took
+        with gateway.connect() as leaver:
+            leaver.send(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n" + b"x" * 1_000_000)
+    gateway.wait_unconnected()
+    assert gateway.post(PATHS["chat"], body("chat", text="x" * 2_000_000)).status == 200
 
 
 # ---- nothing left open ----
