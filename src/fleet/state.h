@@ -72,6 +72,7 @@ struct Fleet::State {
   // warm_choice.cpp: what `warm` sees, and what it makes of it
   bool may_stay(const Request& request) const;
   bool outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const;
+  double waiting_per_seat(PoolIndex pool) const;
   bool yields(const Seat& seat, const Request& request) const;
   policy::Decision warm_decision(const Request& request, bool is_resident);
   policy::WarmView warm_view(const policy::ReplicaView& view, const Asking& asking, bool is_resident) const;

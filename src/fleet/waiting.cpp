@@ -9,7 +9,7 @@ namespace wg::fleet {
 namespace {
 constexpr Duration tick = std::chrono::milliseconds(250);  // holds and expectations run out between events
 
-policy::Urgency urgency_of(RequestClass kind) {
+policy::Urgency urgency_of(RequestClass kind, const Lineage* lineage) {
   switch (kind) {
     case RequestClass::sub_agent:
       return policy::Urgency::sub_agent;
@@ -19,7 +19,7 @@ policy::Urgency urgency_of(RequestClass kind) {
     case RequestClass::untracked:
       break;
   }
-  return policy::Urgency::foreground;
+  return lineage && lineage->wait.end == AnswerEnd::turn ? policy::Urgency::person : policy::Urgency::foreground;
 }
 }  // namespace
 
@@ -44,7 +44,14 @@ void Fleet::State::arrive_warm(Request& request) {
 }
 
 void Fleet::State::queue(Request& request) {
-  request.queued = policy::queue_key(request.arrived, request.asked.request, urgency_of(request.asked.kind));
+  const Lineage* const lineage = book.find(request.reading.lineage);
+  policy::Urgency urgency = policy::Urgency::person;
+  double reading_s = 0;
+  if (rules[request.asked.pool].warm.order) {
+    urgency = urgency_of(request.asked.kind, lineage);
+    reading_s = book.reading_ahead_s(request.reading);
+  }
+  request.queued = policy::queue_key(request.arrived, request.asked.request, urgency, reading_s);
   waiting[request.asked.pool].queue.emplace(*request.queued, request.asked.request);
 }
 

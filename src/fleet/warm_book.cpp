@@ -130,6 +130,16 @@ double WarmBook::reread_s(const Reading& reading, ReplicaIndex at) const {
   return policy::prefill_s(model, reading.prompt, {}) - model.base_s;
 }
 
+double WarmBook::reading_ahead_s(const Reading& reading) const {
+  const Asking its_asking = asking(reading);
+  const Lineage* const lineage = its_asking.lineage;
+  if (!lineage || replicas_.empty()) return 0;
+  const bool has_home = lineage->home != no_replica;
+  const ReplicaIndex at = has_home ? lineage->home : 0;
+  if (stays(*lineage, at, its_asking.gap_s)) return 0;
+  return has_home ? outlook(its_asking, at).read_s : reread_s(reading, at);
+}
+
 double WarmBook::quantum(ReplicaIndex at, Tokens context, double gap_s) const {
   const WarmReplica& its = replicas_[at];
   const double reread_s = policy::prefill_s(its.learnt.prefill(), context, {});

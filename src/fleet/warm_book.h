@@ -100,6 +100,8 @@ class WarmBook {
   Tokens need_now(const Asking& asking, ReplicaIndex at) const;  // without what it will grow by
   policy::WarmGlance glance(const Asking& asking, ReplicaIndex at) const;
   double reread_s(const Reading& reading, ReplicaIndex at) const;
+  // What is ahead of a request that waits: reading at home, or all of it; 0 if it asks for a seat that it will keep.
+  double reading_ahead_s(const Reading& reading) const;
   // C and g* there.
   Tokens capacity(ReplicaIndex at) const;
   bool keeps_prefixes(ReplicaIndex at) const { return !replicas_[at].keeps.no(); }

@@ -27,6 +27,14 @@ bool Fleet::State::outgrown(const Lineage& lineage, const Seat& seat, const Requ
   return residents * (residents - 1) * over_s > turn_s;
 }
 
+double Fleet::State::waiting_per_seat(PoolIndex pool) const {
+  double seats = 0;
+  for (const EngineIndex engine : replicas.engines_of(pool))
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows)
+      seats += static_cast<double>(book.replica(index).seats.all().size());
+  return static_cast<double>(waiting[pool].queue.size()) / std::max(seats, 1.0);
+}
+
 // Whether a resident is to make way for those that wait.
 bool Fleet::State::yields(const Seat& seat, const Request& request) const {
   const PoolIndex pool = request.asked.pool;
@@ -38,7 +46,8 @@ bool Fleet::State::yields(const Seat& seat, const Request& request) const {
   const Learnt& learnt = book.replica(lineage->home).learnt;
   const double gap_s = book.gaps().expected_s(lineage->gaps, lineage->wait);
   const double reread_s = policy::prefill_s(learnt.prefill(), lineage->context, {});
-  const auto quantum = policy::quantum_turns(rules[pool].warm.mode, reread_s, learnt.turn_s() + gap_s);
+  const auto quantum =
+      policy::quantum_turns(rules[pool].warm.mode, reread_s, learnt.turn_s() + gap_s, waiting_per_seat(pool));
   if (quantum) return seat.turns >= *quantum;
   return seat.turns >= policy::least_quantum && now - room.queue.begin()->first.due > longest_wait;
 }
@@ -110,6 +119,8 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   ask.must_fit = rule.warm.late_binding;
   ask.keep_busy = rule.warm.keep_busy;
   ask.may_move = rule.warm.move;
+  ask.wait_for_home = rule.warm.wait_for_home;
+  ask.waited_s = to_seconds(now - request.arrived);
   ask.by_price = rule.warm.price;
   warm_views.clear();
   for (const policy::ReplicaView& view : views) {

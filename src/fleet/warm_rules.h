@@ -18,6 +18,8 @@ struct WarmRules {
   bool late_binding = true;          // false: no waiting in the gateway
   bool keep_busy = true;
   bool move = true;
+  bool wait_for_home = true;
+  bool order = true;  // false: by arrival alone
   bool correct_ledger = true;
   bool safety_net = true;
 };

@@ -1,8 +1,9 @@
 // How long it pays to keep a replica's cache for a session that is away, and whom to keep it for.
 // Source: InferCept's preserve-or-discard rule, for k residents at once. With seats for k contexts a replica gives k
 // turns in s_hit + g seconds, and pays for each rotation, one in q turns, with reading a context; without seats it
-// gives one turn in pf + D / k. They are even at g* = k pf + D - s_hit - pf / q: below it seats win, above it an empty
-// seat costs more than reading again. Pure; any thread.
+// gives one turn in pf + D / k. They are even at g* = k pf + D - s_hit - r pf / q: below it seats win, above it an
+// empty seat costs more than reading again. r = 3/4: a quarter of the rotations are none, they fall together with the
+// end of a session or a pause (measured: with 1, sessions just below g* lose what they should gain). Pure; any thread.
 #pragma once
 
 #include "core/units.h"
@@ -20,7 +21,7 @@ struct ServiceFacts {
 
 // Seconds, at least least_break_even_s.
 double break_even_s(const ServiceFacts& facts);
-inline constexpr double least_break_even_s = 0.5;
+inline constexpr double least_break_even_s = 0.5, rotations_paid = 0.75;
 
 // For how long an idle resident keeps its seat. Nobody announces the end of a session: four times what it usually takes
 // to come back frees the seats of those that ended early, and misses one return in fifty of a memoryless wait.

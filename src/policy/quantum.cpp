@@ -23,10 +23,11 @@ std::optional<WarmMode> warm_mode_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> quantum_turns(WarmMode mode, double prefill_s, double turn_s) {
+std::optional<std::uint32_t> quantum_turns(WarmMode mode, double prefill_s, double turn_s, double waiting_per_seat) {
   if (mode != WarmMode::latency) return std::nullopt;
   constexpr double most = 10'000;
-  const double turns = std::round(prefill_s / (rotation_share * std::max(turn_s, 0.01)));
+  const double share = rotation_share * std::max(1.0, waiting_per_seat / usual_crowd);
+  const double turns = std::round(prefill_s / (share * std::max(turn_s, 0.01)));
   return std::max(least_quantum, static_cast<std::uint32_t>(std::clamp(turns, 0.0, most)));
 }
 

@@ -45,18 +45,30 @@ Admission admission(const WarmView& view, const WarmAsk& ask) {
   return ask.keep_busy && view.expected_back_s > view.displaced_s ? Admission::keeps_busy : Admission::no;
 }
 
+namespace {
+// Its home is full, and reading elsewhere takes longer. Nobody knows how soon home has room: who waits for as long as
+// the longer reading takes, and then moves, waits at most twice what the best choice would have cost (ski rental).
+bool is_worth_waiting(const WarmView& home, const WarmView& best, const WarmAsk& ask) {
+  const double gain = best.prefill_s - home.prefill_s;
+  return home.up && gain > least_gain_to_wait_s && ask.waited_s < gain;
+}
+}  // namespace
+
 Decision warm(std::span<const WarmView> pool, const WarmAsk& ask) {
   Decision decision;
   decision.candidates.reserve(pool.size());
-  std::size_t best = pool.size(), home = pool.size();
+  std::size_t best = pool.size(), home = pool.size(), full_home = pool.size();
   for (std::size_t i = 0; i < pool.size(); ++i) {
     decision.candidates.push_back(priced(pool[i], ask, admission(pool[i], ask)));
     const Candidate& c = decision.candidates.back();
+    if (!c.may_take && c.replica == ask.home) full_home = i;
     if (!c.may_take) continue;
     if (best == pool.size() || c.cost_s < decision.candidates[best].cost_s) best = i;
     if (c.replica == ask.home) home = i;
   }
   if (best == pool.size()) return decision;
+  if (full_home != pool.size() && ask.wait_for_home && is_worth_waiting(pool[full_home], pool[best], ask))
+    return decision;
   if (home != pool.size() && home != best) {
     const double gain = decision.candidates[home].cost_s - decision.candidates[best].cost_s;
     const double enough = std::max(least_gain_to_move_s, reread_share_to_move * ask.reread_s);

@@ -36,12 +36,15 @@ struct WarmAsk {
   bool must_fit = true;            // false: no seats (late binding is off)
   bool keep_busy = true;           // the work-conserving rule
   bool may_move = true;            // the move rule; false: home whenever it may take it
+  bool wait_for_home = true;       // for a while, where home is full and reading elsewhere takes longer
+  double waited_s = 0;             // so far
   bool by_price = true;            // false: the fewest in flight
 };
 
 inline constexpr double seat_turns = 3;          // that a seat is taken for, at least: its crowd slows all of them
 inline constexpr std::uint32_t most_unread = 2;  // inside an engine: what is sent cannot be called back or reordered
 inline constexpr double least_gain_to_move_s = 1.0, reread_share_to_move = 0.5;
+inline constexpr double least_gain_to_wait_s = 0.3;  // less is not worth a look
 
 enum class Admission : std::uint8_t { no, fits, next, alone, keeps_busy };
 Admission admission(const WarmView& view, const WarmAsk& ask);

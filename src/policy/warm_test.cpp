@@ -91,6 +91,26 @@ TEST(Warm, MovesOnlyForAGain) {
   EXPECT_EQ(warm(pool, {.home = 0, .reread_s = 4, .may_move = false}).replica, 0u);
 }
 
+TEST(Warm, WaitsForAFullHomeForAsLongAsReadingElsewhereTakesLonger) {
+  auto pool = pool_of(2);
+  pool[0] = full(pool[0]);
+  pool[0].prefill_s = 0.1;
+  WarmAsk ask{.home = 0, .reread_s = 2};
+  ask.waited_s = 1.8;
+  EXPECT_EQ(warm(pool, ask).replica, no_replica);
+  ask.waited_s = 1.9;
+  EXPECT_EQ(warm(pool, ask).replica, 1u);
+  ask.waited_s = 0;
+  ask.wait_for_home = false;
+  EXPECT_EQ(warm(pool, ask).replica, 1u);
+  ask.wait_for_home = true;
+  pool[0].up = false;
+  EXPECT_EQ(warm(pool, ask).replica, 1u) << "it is down";
+  pool[0].up = true;
+  pool[0].prefill_s = 1.8;
+  EXPECT_EQ(warm(pool, ask).replica, 1u) << "its copy is gone";
+}
+
 TEST(Warm, Admission) {
   struct Case {
     const char* what;
