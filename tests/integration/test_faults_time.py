@@ -23,7 +23,7 @@ def home_of(gateway, engines, key):
 
 # ---- stalls ----
 
-@pytest.mark.parametrize("phase", ["before the head", "in the head", "behind the head", "in a whole body"])
+@pytest.mark.parametrize("phase", ["before the head", "in the head", "behind the head", "behind a packed head", "in a whole body"])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_stalls_before_anything_was_passed_on(make_engine, make_gateway, dialect, phase):
     """504 when first_byte is over. Not tried elsewhere: the client has waited its time."""
@@ -35,6 +35,8 @@ def test_stalls_before_anything_was_passed_on(make_engine, make_gateway, dialect
             exchange.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-str")
         elif phase == "behind the head":
             exchange.head(200, [("content-type", "text/event-stream")], chunked=True)
+        elif phase == "behind a packed head":
+            exchange.head(200, [("content-type", "text/event-stream"), ("content-encoding", "br")], chunked=True)
         elif phase == "in a whole body":
             exchange.head(200, [("content-type", "application/json")], length=500)
             exchange.send(b'{"id":')

@@ -125,23 +125,29 @@ def test_in_flight_survives_health_changes(two):
         assert answer.read_all().ended == "chunked"
 
 
+@pytest.mark.parametrize("seen_down", [True, False], ids=["seen down", "between two looks"])
 @pytest.mark.parametrize("change", ["ranks", "model"])
-def test_engine_that_comes_back_as_another(make_engine, make_gateway, change):
+def test_engine_that_comes_back_as_another(make_engine, make_gateway, change, seen_down):
     engines = [make_engine(ranks=2), make_engine()]
     gateway = make_gateway(engines)
-    engines[0].down()
-    gateway.wait_healthy(count=1)
+    if seen_down:
+        engines[0].down()
+        gateway.wait_healthy(count=1)
     if change == "ranks":
         engines[0].ranks = engines[0].ranks[:1] + [type(engines[0].ranks[0])() for _ in range(2)]
     else:
         engines[0].model = "renamed"
-    engines[0].up()
+    if seen_down:
+        engines[0].up()
     if change == "ranks":
         wait_until(lambda: sum("/e0/" in r["id"] and r["healthy"] for r in gateway.replicas()) == 3)
         return
     wait_until(lambda: all(r["healthy"] for r in gateway.replicas()))
     engines[1].down()
     gateway.wait_healthy(count=2)
-    answer = gateway.post(PATHS["chat"], body("chat"))
-    assert answer.status == 200 and engines[0].requests[-1].json()["model"] == "renamed"
+
+    def renamed():
+        answer = gateway.post(PATHS["chat"], body("chat"))
+        return answer.status == 200 and engines[0].requests[-1].json()["model"] == "renamed"
+    assert renamed() if seen_down else wait_until(renamed)
     engines[1].up()
