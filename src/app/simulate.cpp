@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "app/advise.h"
 #include "app/commands.h"
 #include "app/simulate_plan.h"
 #include "sim/html_report.h"
@@ -71,6 +72,10 @@ int simulate(const SimulateWords& words) {
     return 2;
   }
   for (const std::string& note : plan->notes) std::cerr << "note: " << note << '\n';
+  if (words.advise) {
+    std::cout << advice_on(*plan, words.kv_dtype == "fp8", words.json) << std::flush;
+    return 0;
+  }
   std::vector<sim::ReportRun> runs = run_all(*plan, words);
   std::vector<sim::LoopRows> all;
   for (const sim::ReportRun& run : runs) all.push_back(run.rows);
@@ -112,11 +117,14 @@ void add_simulate(CLI::App& app, int& status) {
   command->add_option("--spill-threshold", words->spill_threshold, "of sticky: a number of turns in flight (auto)");
   command->add_flag("--keep-cache", words->keep_cache,
                     "each policy begins with the caches that the one before it left, and asks the same prompts");
+  command->add_flag("--advise", words->advise,
+                    "only whether so many sessions fit the caches, by their sizes; nothing is run");
   command->add_flag("--json", words->json, "rows for scripts; with several seeds also their least and most");
   command->add_option("--html", words->html, "a page with charts and all figures is written to this file");
   command->footer(
       "examples:\n"
       "  warmgate simulate\n"
+      "  warmgate simulate --advise --sessions 8,16,32\n"
       "  warmgate simulate --sessions 8,16 --policies off,hash,sticky --seeds 5 --html report.html\n"
       "  warmgate simulate --model-config config.json --card-memory 24GiB --card-bandwidth 1008 --card-tflops 165\n"
       "  warmgate simulate --workload mix --sessions 32 --step 10m --warmup 5m\n"

@@ -15,7 +15,7 @@ struct SimulateWords {
   std::string config, model_config, card_memory, weights, kv_dtype = "auto";
   double scale = 1, utilization = 0.9, card_bandwidth = 0, card_tflops = 0;  // card: GB/s; 0: as the preset's
   std::uint32_t seeds = 1;
-  bool json = false, keep_cache = false;
+  bool json = false, keep_cache = false, advise = false;
 };
 
 struct SimulatePlan {

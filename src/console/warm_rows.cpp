@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dialect/api.h"
+
 namespace wg::console {
 namespace {
 
@@ -46,11 +48,15 @@ json replica_row(const gateway::Directory& directory, const fleet::WarmReplicaSt
 
 json pool_row(const Shared& shared, const gateway::Directory& directory, PoolIndex pool) {
   const fleet::WarmPoolState state = shared.brain.fleet().warm_pool(pool, shared.brain.fleet_now());
+  json ratios = json::object();
+  for (const auto& ratio : state.ratios)
+    ratios[std::string(dialect::name_of(static_cast<dialect::Api>(ratio.dialect)))] = {{"value", ratio.tokens_per_byte},
+                                                                                       {"samples", ratio.samples}};
   return {{"pool", directory.pools[pool].name}, {"policy", policy::name_of(shared.brain.fleet().pool(pool).policy)},
           {"waiting", state.waiting},           {"longest_wait_s", state.longest_wait_s},
           {"active_sessions", state.active},    {"working_set_tokens", state.working_set.count},
           {"kv_tokens", state.capacity.count},  {"sessions_fit", state.fit},
-          {"advice", fleet::advice(state)}};
+          {"tokens_per_byte", ratios},          {"advice", fleet::advice(state)}};
 }
 
 json candidate_row(const gateway::Directory& directory, const policy::Candidate& c) {

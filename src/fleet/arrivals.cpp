@@ -50,9 +50,15 @@ void Fleet::State::arrive_pinned(Request& request, ReplicaIndex maker) {
   dispatch(request, decision);
 }
 
+void Fleet::State::read_arrival(Request& request) {
+  const RequestArrived& asked = request.asked;
+  const Session* const parent = asked.parent ? sessions.peek(asked.parent) : nullptr;
+  book.arrived(request.reading, asked, parent ? parent->lineages : std::span<const SessionKey>(), now);
+}
+
 void Fleet::State::arrive_free(Request& request) {
   const bool can_be_sent_to_a_rank = request.asked.steerable_path || replicas.all_by_url(request.asked.pool);
-  if (has_session(request.asked) && can_be_sent_to_a_rank) book.arrived(request.reading, request.asked, now);
+  if (has_session(request.asked) && can_be_sent_to_a_rank) read_arrival(request);
   if (takes_a_seat(request)) return arrive_warm(request);
   const policy::Decision decision = decide(request, session_of(request));
   if (decision.replica == no_replica) return reject_none_up(request);
@@ -115,6 +121,7 @@ void Fleet::State::dispatch(Request& request, const policy::Decision& decision) 
       if (decision.becomes_home) sessions.set_home(*session, decision.replica);
       if (!request.session_serial) sessions.begin_turn(*session);
       request.session_serial = session->serial;
+      session->remember(request.reading.lineage);
     }
   }
   request.replica = decision.replica;

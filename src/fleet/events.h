@@ -28,6 +28,7 @@ struct EngineFound {
       max_concurrent;                       // sequences a replica runs at once; empty: unknown (threshold is assumed)
   std::optional<Tokens> kv_capacity;        // per replica
   std::optional<bool> prefix_caching = {};  // whether it keeps prefixes; empty: it does not tell
+  bool kv_is_8_bit = false;                 // its KV cache has 8 bits a value already
 };
 
 // One metrics scrape of a rank.

@@ -12,6 +12,7 @@ namespace wg::fleet {
 class Mean {
  public:
   explicit Mean(double last) : last_(last) {}
+  Mean(double last, double first_guess) : last_(last), count_(1), value_(first_guess) {}
   void add(double sample) {
     count_ = count_ < last_ ? count_ + 1 : last_;
     value_ += (sample - value_) / count_;
@@ -59,7 +60,8 @@ class Learnt {
   Tokens output() const { return {static_cast<std::int64_t>(output_.value_or(256))}; }
   void grew(Tokens by) { growth_.add(static_cast<double>(by.count)); }
   Tokens growth() const { return {static_cast<std::int64_t>(growth_.value_or(0))}; }  // of a context in one turn
-  Tokens step() const { return {step_}; }  // in which hits come: a block of the engine's cache; 0: not known
+  // In which hits come: a block of the engine's cache; 0: not known. Of a few hits more is common than that.
+  Tokens step() const { return {step_ <= 2'048 ? step_ : 0}; }
 
  private:
   policy::PrefillFit fit_;

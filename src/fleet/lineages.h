@@ -15,6 +15,8 @@ struct Lineage {
   SessionKey head;
   PoolIndex pool = 0;
   Tokens context;                  // of its last turn: prompt and answer
+  std::int64_t text_bytes = 0;     // of the last prompt that was counted ...
+  Tokens prompt;                   // ... and how many tokens that were
   ReplicaIndex home = no_replica;  // where it was sent last; its seat is there if it has one
   std::array<ReplicaIndex, 3> copies{no_replica, no_replica, no_replica};  // the latest first
   std::uint32_t turns = 0, in_flight = 0;

@@ -22,7 +22,7 @@ namespace wg::fleet {
 
 // clang-format off
 WG_RECORDED(EngineFound, "engine-found", engine, pool, model, ranks, steerable, max_concurrent, kv_capacity,
-            prefix_caching)
+            prefix_caching, kv_is_8_bit)
 WG_RECORDED(ReplicaSampled, "sampled", engine, rank, running, waiting, kv_usage, prefix_queries, prefix_hits, preemptions)
 WG_RECORDED(ProbeGood, "probe-good", engine)
 WG_RECORDED(ProbeBad, "probe-bad", engine, refused)

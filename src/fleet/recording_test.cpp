@@ -20,7 +20,7 @@ Spec small_spec() {
 
 // One of each kind, every member unlike its default.
 std::vector<Event> one_of_each() {
-  return {EngineFound{0, 0, "m", 2, false, 32, Tokens{34'000}, false},
+  return {EngineFound{0, 0, "m", 2, false, 32, Tokens{34'000}, false, true},
           EngineFound{0, std::nullopt, "m", 2, true, std::nullopt, std::nullopt},
           ReplicaSampled{0, 1, 2.5, 0.1, 1.0 / 3, 17, 16, 15},
           ProbeGood{0},

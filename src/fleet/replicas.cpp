@@ -83,6 +83,7 @@ bool ReplicaTable::found(const EngineFound& event) {
   engine.steerable = event.steerable;
   engine.max_concurrent = event.max_concurrent;
   engine.kv_capacity = event.kv_capacity;
+  engine.kv_is_8_bit = event.kv_is_8_bit;
   for (const ReplicaIndex index : engine.rank_rows) rows_[index].state.kv_capacity = event.kv_capacity;
   return is_new;
 }

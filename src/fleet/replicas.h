@@ -21,6 +21,7 @@ struct Engine {
   bool steerable = true;
   std::optional<std::uint32_t> max_concurrent;
   std::optional<Tokens> kv_capacity;
+  bool kv_is_8_bit = false;
   std::vector<ReplicaIndex> rank_rows;     // by rank
   ReplicaIndex unranked_row = no_replica;  // only with several ranks
   EngineHealth health;

@@ -74,7 +74,9 @@ void Fleet::State::on(const Finished& event) {
   if (at != no_replica) let_go(*known, event.outcome == Outcome::ok || event.outcome == Outcome::client_gone);
   if (known->session_serial)
     if (Session* session = sessions.peek(known->asked.session, known->session_serial)) sessions.end_turn(*session, now);
+  const SessionKey over = known->asked.ends_session ? known->asked.session : SessionKey{};
   requests.erase(event.request);
+  if (over) forget_session(over);
 
   if (at == no_replica) return;
   pump(pool);
@@ -109,9 +111,16 @@ void Fleet::State::doubt_cache(ReplicaIndex at, const char* why) {
 }
 
 void Fleet::State::on(const SessionReleased& event) {
-  sessions.close(event.session);
-  book.unseat(event.session);
+  forget_session(event.session);
   pump(event.pool);
+}
+
+// Nothing of it will come again: its seats are free. What the caches have of it is thrown out when others need room.
+void Fleet::State::forget_session(const SessionKey& key) {
+  if (const Session* const session = sessions.peek(key))
+    for (const SessionKey& lineage : session->lineages)
+      if (lineage) book.forget(lineage);
+  sessions.close(key);
 }
 
 }  // namespace wg::fleet

@@ -3,6 +3,8 @@
 // flight or ended one less than active_for ago; finding it scans nothing. Owner: the fleet.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <deque>
 #include <vector>
 
@@ -13,10 +15,19 @@ namespace wg::fleet {
 
 struct Session {
   SessionState state;
-  std::uint64_t serial = 0;  // tells this entry from an earlier one of the same key that was evicted
-  std::uint64_t used = 0;    // grows with each use
-  std::uint64_t ends = 0;    // turns ended: tells which entry of the queue of ends is the latest
-  bool active = false;       // counted at its home
+  std::uint64_t serial = 0;              // tells this entry from an earlier one of the same key that was evicted
+  std::uint64_t used = 0;                // grows with each use
+  std::uint64_t ends = 0;                // turns ended: tells which entry of the queue of ends is the latest
+  bool active = false;                   // counted at its home
+  std::array<SessionKey, 4> lineages{};  // the latest first
+
+  void remember(const SessionKey& lineage) {
+    if (!lineage) return;
+    const auto known = std::find(lineages.begin(), lineages.end(), lineage);
+    const auto last = known == lineages.end() ? known - 1 : known;
+    *last = lineage;
+    std::rotate(lineages.begin(), last, last + 1);
+  }
 };
 
 class SessionTable {

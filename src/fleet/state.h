@@ -50,6 +50,7 @@ struct Fleet::State {
   void on(const RequestArrived& event);
   void arrive_pinned(Request& request, ReplicaIndex maker);
   void arrive_free(Request& request);
+  void read_arrival(Request& request);
   Session* session_of(const Request& request);  // drops a home that is retired
   policy::Decision decide(const Request& request, const Session* session);
   void dispatch(Request& request, const policy::Decision& decision);
@@ -108,6 +109,7 @@ struct Fleet::State {
 
   // Nothing of it is in flight any more where it was.
   void let_go(Request& request, bool came_to_its_end);
+  void forget_session(const SessionKey& session);
   void doubt_cache(ReplicaIndex at, const char* why);
 
   void issue(Command command);

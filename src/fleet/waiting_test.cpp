@@ -238,6 +238,8 @@ TEST(Advice, SaysInWordsWhatLimits) {
   pool.capacity = {136'000};
   pool.fit = 13;
   EXPECT_EQ(advice(pool), "working set 312k tokens, cache 136k: 13 sessions fit, 24 are active; fp8 KV would fit 26");
+  pool.kv_is_8_bit = true;
+  EXPECT_EQ(advice(pool), "working set 312k tokens, cache 136k: 13 sessions fit, 24 are active");
   pool.fit = 30;
   EXPECT_EQ(advice(pool), "working set 312k tokens, cache 136k: 30 sessions fit, 24 are active");
   pool.capacity = {};

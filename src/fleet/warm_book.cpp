@@ -55,12 +55,42 @@ Lineage& WarmBook::lineage(const SessionKey& key, const RequestArrived& asked) {
   });
 }
 
-void WarmBook::arrived(Reading& reading, const RequestArrived& asked, TimePoint now) {
+TokensPerByte& WarmBook::ratio_of(PoolIndex pool, std::uint32_t dialect) {
+  if (pool >= ratios_.size()) ratios_.resize(pool + 1);
+  return ratios_[pool][std::min(dialect, dialects - 1)];
+}
+
+const TokensPerByte& WarmBook::tokens_per_byte(PoolIndex pool, std::uint32_t dialect) const {
+  static const TokensPerByte nothing_learnt;
+  return pool < ratios_.size() && dialect < dialects ? ratios_[pool][dialect] : nothing_learnt;
+}
+
+// What the engine counted of the turn before, and the text that has come since.
+Tokens WarmBook::estimate(const RequestArrived& asked, const Lineage& lineage) {
+  if (asked.text_bytes <= 0) return asked.prompt_estimate;
+  const TokensPerByte& ratio = ratio_of(asked.pool, asked.dialect);
+  if (lineage.text_bytes <= 0) return ratio.of(asked.text_bytes);
+  if (asked.text_bytes >= lineage.text_bytes) return lineage.prompt + ratio.of(asked.text_bytes - lineage.text_bytes);
+  const double kept = static_cast<double>(asked.text_bytes) / static_cast<double>(lineage.text_bytes);
+  return {static_cast<std::int64_t>(kept * static_cast<double>(lineage.prompt.count))};
+}
+
+void WarmBook::arrived(Reading& reading, const RequestArrived& asked, std::span<const SessionKey> parents,
+                       TimePoint now) {
   reading.lineage = asked.lineage ? asked.lineage : asked.session;
   reading.head = asked.head;
-  reading.prompt = std::max(asked.prompt_estimate, Tokens{1});
+  reading.pool = asked.pool;
+  reading.dialect = asked.dialect;
+  reading.text_bytes = asked.text_bytes;
   reading.wait.client = asked.client;
+  Tokens largest;
+  for (const SessionKey& key : parents)
+    if (const Lineage* const parent = lineages_.peek(key); parent && heads_.size(parent->head) > largest) {
+      largest = heads_.size(parent->head);
+      reading.parent_head = parent->head == reading.head ? SessionKey{} : parent->head;
+    }
   Lineage& its = lineage(reading.lineage, asked);
+  reading.prompt = std::max(estimate(asked, its), Tokens{1});
   if (its.is_away) gaps_.came_back(its.gaps, its.wait, to_seconds(now - its.last_end));
   its.is_away = false;
 }
@@ -81,6 +111,10 @@ Tokens WarmBook::expected_cached(const Asking& asking, ReplicaIndex at) const {
   Tokens cached = std::min(head, head_there);
   if (asking.lineage && asking.lineage->may_be_at(at) && is_nearly(head_there, head))
     cached += ledger.held(reading.lineage);
+  if (cached == Tokens{} && reading.parent_head) {
+    const double shared = parent_share_.value_or(0) * static_cast<double>(ledger.held(reading.parent_head).count);
+    cached.count = static_cast<std::int64_t>(shared);
+  }
   cached = std::min(cached, reading.prompt - Tokens{1});  // an engine computes at least one token
   if (const Tokens step = replicas_[at].learnt.step(); step > Tokens{1}) cached.count -= cached.count % step.count;
   return std::max(cached, Tokens{});
@@ -191,6 +225,8 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   its.unread_s += reading.prefill_s;
   its.read_by = std::max(its.read_by, now) + from_seconds(reading.prefill_s);
 
+  const bool has_own = its.ledger.held(reading.head) > Tokens{};
+  const Tokens parent_there = reading.parent_head && !has_own ? its.ledger.held(reading.parent_head) : Tokens{};
   const Tokens head = std::min(its_asking.head, reading.prompt);
   const Tokens own = reading.prompt + its.learnt.output() - head, grows_by = reserve(its_asking, at);
   if (reading.head) its.ledger.take(reading.head, head);
@@ -200,6 +236,7 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
 
   Lineage* const lineage = lineages_.peek(reading.lineage);
   reading.is_new_there = lineage && !lineage->may_be_at(at);
+  reading.parent_there = reading.is_new_there ? parent_there : Tokens{};
   if (!lineage) return;
   if (lineage->home != at && lineage->home != no_replica) replica(lineage->home).seats.unseat(reading.lineage);
   lineage->went_to(at);
@@ -234,7 +271,11 @@ void WarmBook::reported(Reading& reading, const UsageReported& usage) {
 void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules) {
   WarmReplica& its = replica(reading.at);
   forget_unread(id, reading, its, now);
-  if (reading.measured) look_up_cached(id, reading, its);
+  if (reading.measured) {
+    look_up_cached(id, reading, its);
+    if (reading.text_bytes > 0)
+      ratio_of(reading.pool, reading.dialect).add(reading.text_bytes, reading.measured_prompt);
+  }
   if (came_to_its_end && reading.measured) learn(reading, its, now, rules);
   const Tokens context = (reading.measured ? reading.measured_prompt : reading.prompt) + reading.measured_output;
   const Tokens head = std::min(heads_.size(reading.head), context);
@@ -248,6 +289,10 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
     ++lineage->turns;
     if (lineage->context.count > 0 && context > lineage->context) its.learnt.grew(context - lineage->context);
     lineage->context = context;
+    if (reading.measured) {
+      lineage->text_bytes = reading.text_bytes;
+      lineage->prompt = reading.measured_prompt;
+    }
     lineage->wait = reading.wait;
     lineage->last_end = now;
     lineage->is_away = lineage->in_flight == 0;
@@ -284,7 +329,11 @@ void WarmBook::learn(const Reading& reading, WarmReplica& at, TimePoint now, con
                  .clean = reading.clean},
                 &all_, &all_tokens_);
   if (!reading.cached_measured) return;
-  if (reading.is_new_there) heads_.found(reading.head, reading.measured_cached);
+  if (reading.parent_there > Tokens{})
+    parent_share_.add(std::min(
+        static_cast<double>(reading.measured_cached.count) / static_cast<double>(reading.parent_there.count), 1.0));
+  else if (reading.is_new_there)
+    heads_.found(reading.head, reading.measured_cached);
   at.keeps.turn(reading.cached, reading.measured_cached);
   if (rules.correct_ledger) correct(reading, at, now, rules);
 }
@@ -321,6 +370,11 @@ void WarmBook::correct(const Reading& reading, WarmReplica& at, TimePoint now, c
   if (!is_gone) return;
   ++at.hits_missed;
   at.ledger.drop_older_than(reading.copy_used);
+}
+
+void WarmBook::forget(const SessionKey& key) {
+  unseat(key);
+  lineages_.erase(key);
 }
 
 void WarmBook::unseat(const SessionKey& key) {

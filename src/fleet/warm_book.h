@@ -4,6 +4,8 @@
 // Invariants: a request that was sent is given back exactly once; nothing here is below zero. Owner: the fleet.
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "fleet/cache_size.h"
@@ -13,6 +15,7 @@
 #include "fleet/ledger.h"
 #include "fleet/lineages.h"
 #include "fleet/seats.h"
+#include "fleet/tokens_per_byte.h"
 #include "fleet/warm_rules.h"
 #include "fleet/warm_state.h"
 #include "policy/warm.h"
@@ -24,12 +27,17 @@ struct Reading {
   SessionKey lineage, head;      // lineage zero: nothing is kept
   ReplicaIndex at = no_replica;  // where it is being read or answered
   Tokens prompt;                 // estimated
-  Tokens cached;                 // expected where it was sent
-  std::uint64_t copy_used = 0;   // when the copy that it should find there was used last
-  std::optional<Tokens> depth;   // ... and how deep it lay; only where the cache's size is not told
-  bool was_resident = false;     // ... and its seat had been kept
-  bool is_new_there = false;     // its lineage had no copy there
-  bool unread = false;           // sent, and not prefilled
+  PoolIndex pool = 0;
+  std::uint32_t dialect = 0;
+  std::int64_t text_bytes = 0;
+  SessionKey parent_head;       // of a sub-agent: its parent's, as long as its own is not the same
+  Tokens parent_there;          // so much of that was where it was sent, and nothing of its own
+  Tokens cached;                // expected where it was sent
+  std::uint64_t copy_used = 0;  // when the copy that it should find there was used last
+  std::optional<Tokens> depth;  // ... and how deep it lay; only where the cache's size is not told
+  bool was_resident = false;    // ... and its seat had been kept
+  bool is_new_there = false;    // its lineage had no copy there
+  bool unread = false;          // sent, and not prefilled
   bool clean = false;
   std::uint32_t beside = 0;  // in flight there when it was sent
   bool measured = false;
@@ -93,8 +101,8 @@ class WarmBook {
   const Heads& heads() const { return heads_; }
   WarmReplicaState state_of(ReplicaIndex index, TimePoint now) const;
 
-  // A turn has arrived: its lineage's pause is over.
-  void arrived(Reading& reading, const RequestArrived& asked, TimePoint now);
+  // A turn has arrived: its lineage's pause is over. `parents`: the lineages of its session's parent.
+  void arrived(Reading& reading, const RequestArrived& asked, std::span<const SessionKey> parents, TimePoint now);
   Asking asking(const Reading& reading) const;
   Outlook outlook(const Asking& asking, ReplicaIndex at) const;
   Tokens need_now(const Asking& asking, ReplicaIndex at) const;  // without what it will grow by
@@ -113,10 +121,16 @@ class WarmBook {
   void reported(Reading& reading, const UsageReported& usage);
   // It is over there. `came_to_its_end`: else nothing is known of what it left.
   void ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules);
+  // It will not come again.
+  void forget(const SessionKey& lineage);
+  const TokensPerByte& tokens_per_byte(PoolIndex pool, std::uint32_t dialect) const;
+
   // The turn's lineage yields its seat, if it is idle.
   void unseat(const SessionKey& lineage);
 
  private:
+  Tokens estimate(const RequestArrived& asked, const Lineage& lineage);
+  TokensPerByte& ratio_of(PoolIndex pool, std::uint32_t dialect);
   Tokens expected_cached(const Asking& asking, ReplicaIndex at) const;
   Tokens reserve(const Asking& asking, ReplicaIndex at) const;
   bool stays(const Lineage& lineage, ReplicaIndex at, double gap_s) const;
@@ -132,8 +146,11 @@ class WarmBook {
   Lineages lineages_;
   Heads heads_;
   GapModel gaps_;
-  policy::PrefillFit all_;  // of all replicas
-  InterToken all_tokens_;   // likewise
+  policy::PrefillFit all_;                                   // of all replicas
+  InterToken all_tokens_;                                    // likewise
+  std::vector<std::array<TokensPerByte, dialects>> ratios_;  // by pool
+  // What a sub-agent's prompt has in common with its parent's: the list of tools, a fifth of Claude Code's head.
+  Mean parent_share_{20, 0.2};
   std::vector<WarmReplica> replicas_;
 };
 

@@ -6,8 +6,6 @@
 namespace wg::fleet {
 
 namespace {
-// A sub-agent's prompt begins as its parent's does for about a fifth (measured on Claude Code: the tools' list).
-constexpr std::int64_t parent_share = 5;
 // In `throughput` mode residents have no quantum, but nobody waits longer than this for one of them to end.
 constexpr Duration longest_wait = std::chrono::minutes(10);
 }  // namespace

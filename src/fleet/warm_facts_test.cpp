@@ -162,4 +162,101 @@ TEST(WarmFacts, AFloodOfOneTurnSessionsLeavesNothingBehind) {
   }
 }
 
+namespace {
+RequestArrived asked(std::uint64_t session, std::uint64_t head, std::int64_t prompt) {
+  RequestArrived event;
+  event.session = key(session);
+  event.lineage = key(session * 1'000 + head);
+  event.head = key(head);
+  event.prompt_estimate = {prompt};
+  return event;
+}
+// A whole turn, with time to read what is not cached.
+ReplicaIndex whole_turn(WarmWorld& w, RequestArrived event, std::int64_t cached) {
+  event.request = ++w.last;
+  w.turns[w.last] = {0, event.prompt_estimate.count, no_replica, w.d.now, {}, false, "", true};
+  w.step(event);
+  const RequestId id = w.last;
+  const ReplicaIndex at = w.at(id);
+  w.pass(50ms + std::chrono::microseconds(250 * (event.prompt_estimate.count - cached)));
+  w.finish(id, cached);
+  w.pass(100ms);
+  return at;
+}
+}  // namespace
+
+// The end of a session is told with its last turn: its seats, also that of a title call, are free at once.
+TEST(WarmFacts, AReleasedSessionHoldsNothing) {
+  for (const bool by_header : {true, false}) {
+    WarmWorld w(1);
+    RequestArrived last = asked(1, 42, 9'000);
+    whole_turn(w, asked(1, 42, 8'000), 0);
+    whole_turn(w, asked(1, 43, 2'000), 0);
+    EXPECT_EQ(w.warm(0).seats, 2u);
+    last.ends_session = by_header;
+    whole_turn(w, last, 8'000);
+    if (!by_header) w.step(SessionReleased{0, key(1)});
+    EXPECT_EQ(w.warm(0).seats, 0u);
+    EXPECT_EQ(w.warm(0).seat_tokens, Tokens{});
+    EXPECT_EQ(w.d.fleet.sessions_known(), 0u);
+    EXPECT_EQ(w.d.fleet.warm_pool(0, w.d.now).active, 0u);
+    EXPECT_EQ(whole_turn(w, asked(1, 42, 9'500), 9'000), 0u) << "if it comes again after all, it is a new one";
+  }
+}
+
+// A sub-agent's prompt begins with its parent's tools: it goes where these are, if nothing else is dearer there.
+TEST(WarmFacts, ASubAgentWeighsWhatItSharesWithItsParent) {
+  WarmWorld w(3);
+  const ReplicaIndex home = whole_turn(w, asked(1, 42, 20'000), 0);
+  // The head becomes known: other sessions of it find it where it had been.
+  ReplicaIndex at = no_replica;
+  for (std::uint64_t session = 20; at != home && session < 40; ++session) {
+    w.pass(60s);
+    RequestArrived event = asked(session, 42, 21'000);
+    event.request = ++w.last;
+    w.turns[w.last] = {session, 21'000, no_replica, w.d.now, {}, false, "", true};
+    w.step(event);
+    at = w.at(w.last);
+    w.pass(at == home ? 1500ms : 5s);
+    w.finish(w.last, at == home ? 15'000 : 0);
+  }
+  ASSERT_EQ(at, home);
+  w.pass(60s);
+  RequestArrived agent = asked(7, 77, 12'000);
+  agent.parent = key(1);
+  agent.kind = RequestClass::sub_agent;
+  EXPECT_EQ(whole_turn(w, agent, 3'000), home);
+  const auto decided = std::find_if(w.notes.rbegin(), w.notes.rend(),
+                                    [](const Note& note) { return note.what == Note::What::decision; });
+  for (const policy::Candidate& c : decided->candidates)
+    EXPECT_EQ(c.cached.count > 0, c.replica == home) << "a fifth of its parent's head";
+}
+
+TEST(WarmFacts, PromptsAreEstimatedByWhatAByteWasWorth) {
+  WarmWorld w(1);
+  const auto need_of = [&](std::uint64_t session, std::int64_t bytes) {
+    RequestArrived event = asked(session, 42, bytes / 4);
+    event.text_bytes = bytes;
+    event.dialect = 2;
+    event.ends_session = true;
+    event.request = ++w.last;
+    w.turns[w.last] = {session, bytes / 2, no_replica, w.d.now, {}, false, "", true};
+    const Tokens before = w.warm(0).seat_tokens;
+    w.step(event);
+    const Tokens taken = w.warm(0).seat_tokens - before;
+    w.pass(1s);
+    w.finish(w.last, 0);  // the engine counts a token for two bytes
+    w.pass(200s);
+    return taken.count;
+  };
+  EXPECT_LT(need_of(1, 8'000), 3'000);
+  for (std::uint64_t session = 2; session <= 20; ++session) need_of(session, 8'000);
+  EXPECT_NEAR(static_cast<double>(need_of(50, 8'000)), 4'000 + 200, 300);
+  const WarmPoolState pool = w.d.fleet.warm_pool(0, w.d.now);
+  ASSERT_EQ(pool.ratios.size(), 1u);
+  EXPECT_EQ(pool.ratios[0].dialect, 2u);
+  EXPECT_NEAR(pool.ratios[0].tokens_per_byte, 0.5, 0.03);
+  EXPECT_EQ(pool.ratios[0].samples, 21u);
+}
+
 }  // namespace wg::fleet

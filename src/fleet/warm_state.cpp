@@ -19,7 +19,7 @@ std::string advice(const WarmPoolState& pool) {
   std::string text = "working set " + thousands(pool.working_set) + " tokens, cache " + thousands(pool.capacity) +
                      ": " + std::to_string(pool.fit) + " sessions fit, " + std::to_string(pool.active) + " are active";
   // Half the bytes for each token hold twice as many.
-  if (pool.fit < pool.active) text += "; fp8 KV would fit " + std::to_string(2 * pool.fit);
+  if (pool.fit < pool.active && !pool.kv_is_8_bit) text += "; fp8 KV would fit " + std::to_string(2 * pool.fit);
   return text;
 }
 
@@ -87,7 +87,13 @@ WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
   out.waiting = room.queue.size();
   for (const auto& [key, id] : room.queue)
     out.longest_wait_s = std::max(out.longest_wait_s, to_seconds(then - state.requests.at(id).arrived));
+  for (std::uint32_t dialect = 0; dialect < dialects; ++dialect)
+    if (const TokensPerByte& ratio = state.book.tokens_per_byte(pool, dialect); ratio.samples() > 0)
+      out.ratios.push_back({dialect, ratio.value(), ratio.samples()});
   std::size_t replicas = 0;
+  out.kv_is_8_bit = !state.replicas.engines_of(pool).empty();
+  for (const EngineIndex engine : state.replicas.engines_of(pool))
+    out.kv_is_8_bit = out.kv_is_8_bit && state.replicas.engine(engine).kv_is_8_bit;
   for (const EngineIndex engine : state.replicas.engines_of(pool))
     for (const ReplicaIndex index : state.replicas.engine(engine).rank_rows) {
       if (!state.replicas.up(state.replicas.row(index))) continue;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/units.h"
@@ -39,6 +40,13 @@ struct WarmPoolState {
   Tokens working_set;        // their contexts, shared heads once a replica
   Tokens capacity;           // of all replicas that are up
   std::uint32_t fit = 0;     // contexts of that size that fit at a time
+  bool kv_is_8_bit = false;  // in all of them: an fp8 KV cache would gain nothing
+  struct Ratio {
+    std::uint32_t dialect = 0;
+    double tokens_per_byte = 0;
+    std::uint64_t samples = 0;
+  };
+  std::vector<Ratio> ratios;  // of those dialects that were met
 };
 
 // "working set 312k tokens, cache 136k: 13 sessions fit, 24 are active; fp8 KV would fit 26"

@@ -1,6 +1,7 @@
 #include "gateway/brain.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "core/assert.h"
 
@@ -56,7 +57,8 @@ Brain::Brain(net::Loop& loop, const config::Config& config, record::Log& log)
       log_(log),
       fleet_(spec_of(config)),
       late_timer_(loop, [this] { decide_late(true); }),
-      engines_up_(config.pools.size(), 0) {
+      engines_up_(config.pools.size(), 0),
+      last_advised_(config.pools.size()) {
   for (PoolIndex p = 0; p < config.pools.size(); ++p) {
     pool_names_.push_back(config.pools[p].model);
     engine_pools_.insert(engine_pools_.end(), config.pools[p].engines.size(), p);
@@ -277,6 +279,7 @@ void Brain::engine_found(EngineIndex engine, const std::string& model, const pro
   if (!found.max_concurrent && first.max_running) found.max_concurrent = static_cast<std::uint32_t>(*first.max_running);
   found.kv_capacity = configured.kv_tokens ? configured.kv_tokens : first.kv_capacity;
   found.prefix_caching = first.prefix_caching;
+  found.kv_is_8_bit = first.kv_is_8_bit;
   info.kv_capacity_assumed = !configured.kv_tokens && first.kv_capacity_assumed;
   step(found);
   rebuild_directory();
@@ -289,6 +292,21 @@ void Brain::engine_sampled(EngineIndex engine, const probe::EngineSample& sample
   for (const probe::RankSample& rank : sample.ranks)
     step(fleet::ReplicaSampled{engine, rank.rank, rank.running, rank.waiting, rank.kv_usage, rank.prefix_queries,
                                rank.prefix_hits, rank.preemptions});
+  advise(engine_pools_[engine]);
+}
+
+// While turns wait, what limits is said once a minute.
+void Brain::advise(PoolIndex pool) {
+  constexpr Duration every = std::chrono::minutes(1);
+  if (fleet_.waiting(pool) == 0) return;
+  const TimePoint now = loop_.now();
+  if (last_advised_[pool] && now - *last_advised_[pool] < every) return;
+  last_advised_[pool] = now;
+  const fleet::WarmPoolState state = fleet_.warm_pool(pool, fleet_now());
+  char waits[96];
+  std::snprintf(waits, sizeof waits, "; %zu wait for a seat, the longest for %.1f s", state.waiting,
+                state.longest_wait_s);
+  log_.info("pool " + pool_names_[pool] + ": " + fleet::advice(state) + waits);
 }
 
 void Brain::engine_good(EngineIndex engine) {

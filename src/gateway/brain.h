@@ -97,6 +97,7 @@ class Brain {
   void carry_out(const fleet::Commands& commands);
   void answer(RequestId request, Decision decision);
   void note(const fleet::Note& note);
+  void advise(PoolIndex pool);
   void count_engines_up();
   void rebuild_directory();
   PoolIndex pool_for(EngineIndex engine, const std::string& model);
@@ -115,7 +116,8 @@ class Brain {
   std::unordered_map<std::uint64_t, std::unique_ptr<net::Timer>> timers_;
   std::vector<Late> late_;
   net::Timer late_timer_;
-  std::vector<std::uint32_t> engines_up_;  // by pool
+  std::vector<std::uint32_t> engines_up_;               // by pool
+  std::vector<std::optional<TimePoint>> last_advised_;  // likewise, in real time
   DecisionLog decisions_;
   std::uint64_t unsteered_ = 0;
   bool told_of_loss_ = false;

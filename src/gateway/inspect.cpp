@@ -87,6 +87,7 @@ fleet::RequestArrived arrival(const Exchange& x) {
   event.text_bytes = x.facts.text_bytes;
   event.dialect = static_cast<std::uint32_t>(x.rule.api);
   event.client = client_of(x.session.source);
+  event.ends_session = find_header(x.head.headers, "x-warmgate-release") == "1";
   event.steerable_path = is_steerable(x.rule.api);
   if (!makes_turns(x.rule.api) || x.rule.handling == Handling::forward_response)
     event.kind = fleet::RequestClass::untracked;

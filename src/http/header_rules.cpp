@@ -157,7 +157,9 @@ void write_request_head(std::string& out, const RequestHead& client, const Upstr
   const bool own_credential = !upstream.credential.empty();
   bool has_request_id = false;
   for (const auto& [name, value] : client.headers) {
-    if (rewritten.has(name) || is_hop_by_hop(name) || steering.has(name) || contains(named, name)) continue;
+    if (rewritten.has(name) || is_hop_by_hop(name) || steering.has(name) || contains(named, name) ||
+        begins_with(name, "x-warmgate-"))  // for us
+      continue;
     if (own_credential && credentials.has(name)) continue;
     has_request_id = has_request_id || equals_ignoring_case(name, "x-request-id");
     append_field(out, name, value);

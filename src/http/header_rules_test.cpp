@@ -86,7 +86,7 @@ TEST(RequestHeaders, WhatIsAdded) {
   to.request_id = "wg-1";
   to.credential = "sk-engine";
   EXPECT_EQ(upstream("authorization: Bearer client\r\nX-Api-Key: client\r\nA: b\r\nContent-Length: 9\r\n"
-                     "x-data-parallel-rank: 7\r\n",
+                     "x-data-parallel-rank: 7\r\nX-Warmgate-Release: 1\r\n",
                      to),
             "A: b\r\nAuthorization: Bearer sk-engine\r\nX-data-parallel-rank: 2\r\nX-Request-Id: wg-1\r\n"
             "Content-Length: 1234\r\n\r\n");

@@ -18,12 +18,14 @@ constexpr double most_tokens = 1e15;  // exact as a double, far above any cache
 struct CacheConfig {
   std::optional<std::uint64_t> block_size, num_gpu_blocks, size_tokens;
   std::optional<bool> prefix_caching;
+  bool is_8_bit = false;
 
   void read(const Label& label) {
     if (label.name == "block_size") block_size = whole_number(label.value, 1u << 30);
     if (label.name == "num_gpu_blocks") num_gpu_blocks = whole_number(label.value, 1ull << 48);
     if (label.name == "kv_cache_size_tokens")
       size_tokens = whole_number(label.value, static_cast<std::uint64_t>(most_tokens));
+    if (label.name == "cache_dtype") is_8_bit = label.value.starts_with("fp8") || label.value == "int8";
     if (label.name == "enable_prefix_caching" && (label.value == "True" || label.value == "False"))
       prefix_caching = label.value == "True";
   }
@@ -48,6 +50,7 @@ Tokens tokens(double count) { return Tokens{static_cast<std::int64_t>(std::clamp
 void apply(Rank& rank, const CacheConfig& config) {
   RankSample& sample = rank.sample;
   if (config.block_size && *config.block_size > 0) sample.block_size = static_cast<std::uint32_t>(*config.block_size);
+  sample.kv_is_8_bit = sample.kv_is_8_bit || config.is_8_bit;
   if (config.prefix_caching) sample.prefix_caching = config.prefix_caching;
   if (config.num_gpu_blocks) rank.num_gpu_blocks = static_cast<double>(*config.num_gpu_blocks);
   if (config.size_tokens && *config.size_tokens > 0)

@@ -25,6 +25,7 @@ struct RankSample {
   double prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;  // counters
   double preemptions = 0;
   std::optional<bool> prefix_caching;  // switched on at all
+  bool kv_is_8_bit = false;            // fp8 KV cache
   std::optional<double> max_running;   // concurrent sequences, where the engine tells (SGLang)
   std::optional<std::uint32_t> block_size;
 };
