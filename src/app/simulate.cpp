@@ -115,6 +115,13 @@ void add_simulate(CLI::App& app, int& status) {
   command->add_option("--cap-think", words->cap_think, "longer pauses are cut to this: 30s");
   command->add_option("--scale", words->scale, "all lengths times this: 0.125 for a trace of big contexts (1)");
   command->add_option("--spill-threshold", words->spill_threshold, "of sticky: a number of turns in flight (auto)");
+  command->add_option("--mode", words->mode, "of warm: " + std::string(policy::warm_mode_names) + " (latency)");
+  command->add_option("--without", words->without,
+                      "of warm: rules that are taken away, such as price,gate; see docs/policies/warm.md");
+  command->add_option(
+      "--oracle", words->oracle,
+      "of warm: what it is told that nobody can know: gaps (the pause behind each answer), ends (which turn "
+      "is the last)");
   command->add_flag("--keep-cache", words->keep_cache,
                     "each policy begins with the caches that the one before it left, and asks the same prompts");
   command->add_flag("--advise", words->advise,

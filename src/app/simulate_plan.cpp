@@ -98,6 +98,44 @@ Result<void> read_model(SimulatePlan& plan, const SimulateWords& words) {
   return {};
 }
 
+struct RuleWord {
+  const char* name;
+  bool fleet::WarmRules::* rule;
+};
+constexpr RuleWord rule_words[] = {{"price", &fleet::WarmRules::price},
+                                   {"gate", &fleet::WarmRules::gate},
+                                   {"late-binding", &fleet::WarmRules::late_binding},
+                                   {"keep-busy", &fleet::WarmRules::keep_busy},
+                                   {"move", &fleet::WarmRules::move},
+                                   {"wait-for-home", &fleet::WarmRules::wait_for_home},
+                                   {"order", &fleet::WarmRules::order},
+                                   {"ledger", &fleet::WarmRules::correct_ledger},
+                                   {"safety-net", &fleet::WarmRules::safety_net}};
+
+// What is left of `warm`, and what it is told that nobody can know.
+Result<void> read_warm(SimulatePlan& plan, const SimulateWords& words) {
+  const auto mode = policy::warm_mode_named(words.mode);
+  if (!mode) return wrong("--mode: '" + words.mode + "' must be one of " + std::string(policy::warm_mode_names));
+  plan.run.rules.mode = *mode;
+  if (!words.without.empty())
+    for (const std::string& name : list_of(words.without)) {
+      const auto* const word =
+          std::find_if(std::begin(rule_words), std::end(rule_words), [&](const RuleWord& w) { return name == w.name; });
+      if (word == std::end(rule_words)) {
+        std::string known;
+        for (const RuleWord& one : rule_words) known += (known.empty() ? "" : ", ") + std::string(one.name);
+        return wrong("--without: '" + name + "' is no rule of warm; its rules are " + known);
+      }
+      plan.run.rules.*word->rule = false;
+    }
+  if (!words.oracle.empty())
+    for (const std::string& name : list_of(words.oracle)) {
+      if (name != "gaps" && name != "ends") return wrong("--oracle: '" + name + "' must be gaps or ends");
+      (name == "gaps" ? plan.run.knows_gaps : plan.run.knows_ends) = true;
+    }
+  return {};
+}
+
 // The longest turn must fit into one replica, or every session would end in an error.
 Result<void> check_fit(const SimulatePlan& plan) {
   const sim::Workload& work = *plan.run.work;
@@ -142,6 +180,7 @@ Result<SimulatePlan> plan_of(const SimulateWords& words) {
       return wrong("--spill-threshold: '" + words.spill_threshold + "' must be auto or a number from 1");
     plan.run.spill_threshold = threshold;
   }
+  if (const auto warm = read_warm(plan, words); !warm) return tl::unexpected(warm.error());
   auto work = workload_of({words.workload, words.think, words.cap_think, words.scale}, plan.run.preset.load,
                           plan.run.preset.engine.model_len(), plan.notes);
   if (!work) return tl::unexpected(work.error());

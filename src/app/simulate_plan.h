@@ -12,6 +12,7 @@ namespace wg::app {
 struct SimulateWords {
   std::string preset, policies = "off,sticky", sessions = "4,8,16,24,32";
   std::string step = "3m", warmup = "0s", think, workload = "agent", cap_think, spill_threshold = "auto", html;
+  std::string mode = "latency", without, oracle;  // of warm
   std::string config, model_config, card_memory, weights, kv_dtype = "auto";
   double scale = 1, utilization = 0.9, card_bandwidth = 0, card_tflops = 0;  // card: GB/s; 0: as the preset's
   std::uint32_t seeds = 1;

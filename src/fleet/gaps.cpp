@@ -45,6 +45,7 @@ void GapModel::came_back(GapHistory& own, const Wait& wait, double seconds) {
 }
 
 double GapModel::expected_s(const GapHistory& own, const Wait& wait) const {
+  if (wait.told_s >= 0) return std::min<double>(wait.told_s, longest_s);
   const GapHistory::Sum& sum = is_for_a_tool(wait) ? own.tools : own.others;
   return (prior_of(wait).seconds * prior_weight + static_cast<double>(sum.seconds)) /
          (prior_weight + static_cast<double>(sum.count));

@@ -16,6 +16,7 @@ struct Wait {
   AnswerEnd end = AnswerEnd::unknown;
   std::uint64_t tool = 0;
   ClientKind client = ClientKind::unknown;
+  float told_s = -1;  // how long it will be, if somebody knows; below 0: nobody does
 };
 
 // A session's own pauses, those for tools apart from the others.

@@ -50,4 +50,10 @@ TEST(Gaps, AnEndlessPauseIsOnlyLong) {
   EXPECT_GE(gaps.expected_s(own, tool), 0);
 }
 
+TEST(Gaps, WhatIsToldIsBelieved) {
+  const GapModel gaps;
+  EXPECT_DOUBLE_EQ(gaps.expected_s({}, {.end = AnswerEnd::tool_call, .told_s = 7}), 7);
+  EXPECT_DOUBLE_EQ(gaps.expected_s({}, {.end = AnswerEnd::tool_call, .told_s = 7'000}), GapModel::longest_s);
+}
+
 }  // namespace wg::fleet

@@ -31,7 +31,6 @@ WG_RECORDED(RequestArrived, "arrived", request, pool, session, lineage, parent, 
 WG_RECORDED(AttemptFailed, "attempt-failed", request, failure)
 WG_RECORDED(FirstByte, "first-byte", request)
 WG_RECORDED(FirstContent, "first-content", request)
-WG_RECORDED(UsageReported, "usage", request, prompt, cached, output, measured, cached_measured, end, tool)
 WG_RECORDED(ResponseMade, "response-made", request, response)
 WG_RECORDED(Finished, "finished", request, outcome)
 WG_RECORDED(SessionReleased, "session-released", pool, session)
@@ -40,6 +39,14 @@ WG_RECORDED(PolicyChanged, "policy-changed", pool, policy, spill_threshold)
 WG_RECORDED(EngineSpec, "engine", name, pool)
 // clang-format on
 #undef WG_RECORDED
+
+// Without the pause: nobody but the simulator knows one.
+inline constexpr const char* recorded_name(const UsageReported&) { return "usage"; }
+inline auto fields_of(UsageReported& event) {
+  auto& [request, prompt, cached, output, measured, cached_measured, end, tool, pause] = event;
+  return std::tie(request, prompt, cached, output, measured, cached_measured, end, tool);
+}
+inline auto fields_of(const UsageReported& event) { return fields_of(const_cast<UsageReported&>(event)); }
 
 // Of `warm` only what can be configured: a recording is made in service, where all its rules are in force.
 inline constexpr const char* recorded_name(const PoolSpec&) { return "pool"; }

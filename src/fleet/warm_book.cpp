@@ -266,6 +266,7 @@ void WarmBook::reported(Reading& reading, const UsageReported& usage) {
   reading.measured_output = std::max(usage.output, Tokens{});
   reading.wait.end = usage.end;
   reading.wait.tool = usage.tool;
+  if (usage.pause) reading.wait.told_s = static_cast<float>(to_seconds(*usage.pause));
 }
 
 void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules) {

@@ -53,6 +53,7 @@ class Loop final : public Clients {
     WorldSpec spec = world_of(run.preset, 1, run.ranks, run.policy);
     spec.seed = run.seed;
     spec.fleet.pools.front().spill_threshold = run.spill_threshold;
+    spec.fleet.pools.front().warm = run.rules;
     return spec;
   }
   static Workload work_of(const LoopRun& run) {
@@ -166,6 +167,9 @@ void Loop::send_turn(std::uint32_t client) {
   question.asked.prompt_estimate = slot.talk.prompt().size();
   question.asked.head = SessionKey{slot.plan.head_text, static_cast<std::uint64_t>(slot.plan.head) + 1};
   question.then = end_before(turn.then);
+  const bool is_last = slot.turn + 1 == slot.plan.turns.size();
+  if (run_.knows_gaps && !is_last) question.pause = turn.pause;
+  question.asked.ends_session = run_.knows_ends && is_last;
   question.prompt = slot.talk.prompt();
   question.answer = slot.talk.answer_of(turn.output);
   asked_by_[world_.ask(std::move(question))] = client;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fleet/warm_rules.h"
 #include "policy/load.h"
 #include "sim/block_cache.h"
 #include "sim/preset.h"
@@ -23,6 +24,8 @@ struct LoopRun {
   Duration warmup{}, step = std::chrono::minutes(3);
   std::optional<Workload> work;                  // empty: agents as the preset's
   std::optional<std::uint32_t> spill_threshold;  // of sticky; empty: auto
+  fleet::WarmRules rules;                        // of warm
+  bool knows_gaps = false, knows_ends = false;   // oracles: of each answer the pause behind it; which turn is the last
   std::uint64_t seed = 1;
 };
 

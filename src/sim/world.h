@@ -37,6 +37,7 @@ struct Question {
   std::vector<TokenId> answer;  // what the engine will say
   FinishReason ends_with = FinishReason::stop;
   fleet::AnswerEnd then = fleet::AnswerEnd::unknown;  // what its session waits for behind the answer
+  std::optional<Duration> pause;                      // ... and for how long, if the gateway is to know it: an oracle
   bool streamed = true;
   bool opens_at_once = false;       // a stream whose first event comes before the first token (responses)
   std::optional<FaultOrder> fault;  // that it meets at each engine, as the header x-fault orders

@@ -201,6 +201,7 @@ void World::State::end(RequestId request, Open& open, fleet::Outcome outcome) {
     usage.cached = answer.measured ? answer.cached : Tokens{};
     usage.output = answer.measured ? answer.output : Tokens{};
     usage.end = open.question.then;
+    usage.pause = open.question.pause;
     tell(usage);
   }
   if (open.told) tell(fleet::Finished{request, outcome});
