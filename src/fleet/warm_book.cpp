@@ -210,6 +210,7 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   const Outlook its_outlook = outlook(its_asking, at);
   reading.cached = its_outlook.cached;
   reading.prefill_s = its_outlook.read_s;
+  reading.was_cut = its_asking.lineage && !is_nearly(reading.prompt, its_asking.lineage->context);
   reading.copy_used = its.ledger.last_use(reading.lineage);
   reading.depth = its.size.told() ? std::nullopt : its.ledger.depth(reading.lineage);
   const Seat* const seat = its.seats.find(reading.lineage);
@@ -335,7 +336,7 @@ void WarmBook::learn(const Reading& reading, WarmReplica& at, TimePoint now, con
         static_cast<double>(reading.measured_cached.count) / static_cast<double>(reading.parent_there.count), 1.0));
   else if (reading.is_new_there)
     heads_.found(reading.head, reading.measured_cached);
-  at.keeps.turn(reading.cached, reading.measured_cached);
+  if (!reading.was_cut) at.keeps.turn(reading.cached, reading.measured_cached);
   if (rules.correct_ledger) correct(reading, at, now, rules);
 }
 
@@ -361,7 +362,7 @@ void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, 
 void WarmBook::correct(const Reading& reading, WarmReplica& at, TimePoint now, const WarmRules& rules) {
   if (reading.copy_used == 0 || reading.cached.count < 256) return;
   ++at.hits_expected;
-  if (reading.measured_prompt < reading.cached) return;  // it was cut
+  if (reading.was_cut || reading.measured_prompt < reading.cached) return;
   const bool is_gone = reading.measured_cached.count * 2 < reading.cached.count;
   if (reading.depth && is_gone) at.size.seen().gone(*reading.depth);
   if (reading.depth && is_nearly(reading.measured_cached, reading.cached)) at.size.seen().found(*reading.depth);

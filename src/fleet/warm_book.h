@@ -37,6 +37,7 @@ struct Reading {
   std::optional<Tokens> depth;  // ... and how deep it lay; only where the cache's size is not told
   bool was_resident = false;    // ... and its seat had been kept
   bool is_new_there = false;    // its lineage had no copy there
+  bool was_cut = false;         // it is shorter than its context was: the client has edited what was said
   bool unread = false;          // sent, and not prefilled
   bool clean = false;
   std::uint32_t beside = 0;  // in flight there when it was sent
