@@ -18,7 +18,12 @@ from harness.waiting import wait_until
 QUICK = {"commit_after": "300ms", "ping_every": "150ms"}
 PING = {"messages": b"event: ping", "chat": b":", "completions": b":", "responses": b":"}
 LEAVE = {"closes": lambda c: c.close(), "resets": lambda c: c.reset(), "half-closes": lambda c: c.close_writing()}
-LONG = "word " * 2000  # some 2,500 tokens; the replicas here hold 4,000
+LONG, TOKENS = "word " * 2000, 2500  # of that text; the replicas here hold 4,000
+
+
+def fine(**kwargs):
+    """A good answer that counts the long prompt as it is: what engines report is learnt from."""
+    return answers.normal(prompt=TOKENS, cached=0, **kwargs)
 
 
 def long_body(dialect, **extra):
@@ -44,6 +49,7 @@ class World:
         self.engines = [make_engine() for _ in range(engines)]
         for engine in self.engines:
             engine.ranks[0].kv_tokens = 4000
+            engine.default = fine()
         self.gateway = make_gateway(self.engines, policy="warm", **config)
         self.open_connections, self.gates = [], []
 
@@ -55,7 +61,7 @@ class World:
         """A long turn that some engine works on until its gate opens: (gate, connection)."""
         gate, before = threading.Event(), self.reached()
         for engine in self.engines:
-            engine.script(answers.normal(before=gate))
+            engine.script(fine(before=gate))
         connection = self.send("chat", key, **extra)
         wait_until(lambda: self.reached() == before + 1, what="a turn is at an engine")
         for engine in self.engines:  # the others' scripts were not for their next requests
@@ -154,7 +160,7 @@ def test_a_long_wait_is_200_and_pings(make_world, dialect):
     gate.set()
     answer.read_all()
     assert answer.ended == "chunked" and DONE[dialect] in answer.body
-    assert without_pings(dialect, answer.body) == b"".join(answers.EVENTS[dialect](False, 100, 64, "stop"))
+    assert without_pings(dialect, answer.body) == b"".join(answers.EVENTS[dialect](False, TOKENS, 0, "stop"))
 
 
 def test_who_does_not_stream_waits_without_a_byte(make_world):
@@ -231,7 +237,7 @@ def test_who_leaves_the_queue_leaves_no_trace(make_world, how, phase, threads):
     assert world.gateway.in_flight() == 1 and world.reached() == 1
 
     order = []
-    world.engine.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), answers.normal()(exchange))
+    world.engine.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), fine()(exchange))
     gate.set()
     for connection in (held, ahead, behind):
         assert connection.answer().read_all().status == 200
@@ -256,7 +262,7 @@ def test_a_storm_of_leavers(make_world):
         list(LEAVE.values())[number % 3](connection)
     world.wait_for_waiters(len(stayed))
     order = []
-    world.engine.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), answers.normal()(exchange))
+    world.engine.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), fine()(exchange))
     gate.set()
     for _, connection in stayed:
         assert connection.answer().read_all().status == 200
@@ -407,7 +413,7 @@ def test_a_replica_that_dies_gives_its_requests_back_to_the_queue(make_world, st
     world.wait_for_waiters(2)
     assert world.gateway.in_flight() == 1
     order = []
-    alive.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), answers.normal()(exchange))
+    alive.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), fine()(exchange))
     holders[1][0].set()
     for connection in (holders[0][1], holders[1][1], waiter):
         answer = connection.answer().read_all()
