@@ -6,12 +6,13 @@ the modelled machine. Before them, one at a time under load: warmgate with `warm
 with consistent_hash, with sticky_least_loaded and with program scheduling. The last one is told what warmgate has to find
 out: the true capacity and the coefficients of the machine, fitted from the preset's own cost model, and all its times are
 divided by the speed. It runs twice: as it comes otherwise, and `tuned` with the settings that served it best here.
-A further target, `throughput`, is warm in that mode: residents stay until they pause, as program scheduling lets them. `warmgate bench` is the client, one run a cell, the same sizes and pauses for all targets of a cell.
+Beside `warm` as it comes there is its mode `throughput`: residents stay until they pause, as program scheduling lets them.
+`warmgate bench` is the client, one run a cell, the same sizes and pauses for all targets of a cell.
 
 Needs vllm-router: python3 -m venv DIR/vr && DIR/vr/bin/pip install --only-binary :all: vllm-router==0.1.17
 (bench/peers/install.sh does so for all peers). PEERS_HOME=DIR or --peers-home DIR says where.
 
-  bench/peers/compare.py                                        the table of docs/benchmarks.md, some twenty minutes
+  bench/peers/compare.py                                        the table of docs/benchmarks.md, some 25 minutes
   bench/peers/compare.py --sessions 16,32 --thinks none         a part of it
   bench/peers/compare.py --targets warm,program --speed 5       two of the targets, on a slower machine
   bench/peers/compare.py --json rows.json                       keeps the rows; --table rows.json prints them again
@@ -257,7 +258,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "warmgate")
     parser.add_argument("--peers-home", type=Path, default=Path(os.environ.get("PEERS_HOME", ROOT / "bench" / "peers" / "home")))
-    parser.add_argument("--targets", default=",".join(n for n in NAMES if n != "throughput"), help="of " + ",".join(NAMES))
+    parser.add_argument("--targets", default=",".join(NAMES), help="of " + ",".join(NAMES))
     parser.add_argument("--sessions", default="8,16,24,32")
     parser.add_argument("--thinks", default="none,exp:3s", help="pauses between turns, as bench's --think")
     parser.add_argument("--preset", default="a4000-qwen3-4b", choices=list(MACHINES))

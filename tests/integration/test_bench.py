@@ -194,3 +194,14 @@ def test_live_and_virtual_agree(fast):
     assert live["prefix_hit_share"] == pytest.approx(virtual["prefix_hit_share"], abs=0.03)
     assert live["stayed_share"] == virtual["stayed_share"] == 1
     assert live["output_tokens_per_min"] == pytest.approx(virtual["output_tokens_per_min"], rel=0.25)
+
+
+def test_seats_pay_over_http_too(fast):
+    """24 sessions where twelve contexts fit: `warm` keeps caches that `sticky` and `off` lose, and the usual turn waits less."""
+    gateway, _ = fast
+    rows = rows_of(bench("--url", gateway.url, "--admin", gateway.admin, "--compare", "off,sticky,warm", "--sessions", "24", "--step", "2m",
+                         "--warmup", "1m", "--time-scale", "20", "--json"))
+    off, sticky, warm = rows
+    assert warm["prefix_hit_share"] > 0.55 > 0.45 > max(off["prefix_hit_share"], sticky["prefix_hit_share"])
+    assert warm["ttfb_p50_s"] < 0.5 * min(off["ttfb_p50_s"], sticky["ttfb_p50_s"])
+    assert warm["failures"] == 0 and warm["wait_p95_s"] > 1
