@@ -103,8 +103,8 @@ struct UsageReported {
   bool measured = false, cached_measured = false;
   AnswerEnd end = AnswerEnd::unknown;
   std::uint64_t tool = 0;  // hash of the name of the tool that was called; 0: none, or not known
-  std::optional<Duration> pause =
-      {};  // until the next turn, if somebody knows it: the simulator's oracle. Not recorded
+  // Until the next turn, if somebody knows it: the simulator's oracle. Not recorded.
+  std::optional<Duration> pause = {};
 };
 
 // A response id was seen in an answer: later requests that name it go where it was made.
