@@ -45,7 +45,7 @@ net::Task<void> stall(Site& site, Connection& me, Flight& flight, std::optional<
 }
 
 net::Task<bool> break_before_head(Site& site, Connection& me, Generation& job) {
-  if (job.hit && is_of_server(job.hit->kind) && job.hit->kind != FaultKind::die_group) site.carry_out(*job.own_fault);
+  if (job.hit && is_of_process(job.hit->kind) && job.hit->kind != FaultKind::die_group) site.carry_out(*job.own_fault);
   if (is(job, FaultKind::reset_before_head)) {
     me.stream.reset();
     co_return false;

@@ -1,30 +1,10 @@
 #include "replica/faults.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 namespace wg::replica {
 namespace {
-
-constexpr std::array<std::pair<FaultKind, std::string_view>, 16> names{{
-    {FaultKind::refuse, "refuse"},
-    {FaultKind::reset_before_head, "reset-before-head"},
-    {FaultKind::reset_after_head, "reset-after-head"},
-    {FaultKind::stall_head, "stall-head"},
-    {FaultKind::stall_first, "stall-first"},
-    {FaultKind::stall_mid, "stall-mid"},
-    {FaultKind::die_mid, "die-mid"},
-    {FaultKind::die_group, "die-group"},
-    {FaultKind::status_500, "status-500"},
-    {FaultKind::html_error, "html-error"},
-    {FaultKind::error_first, "error-first"},
-    {FaultKind::wrong_length, "wrong-length"},
-    {FaultKind::truncated_chunk, "truncated-chunk"},
-    {FaultKind::slow_first_byte, "slow-first-byte"},
-    {FaultKind::cold_restart, "cold-restart"},
-    {FaultKind::other_model, "other-model"},
-}};
 
 tl::unexpected<Error> wrong(std::string what) { return fail(Fault::client, std::move(what), 400); }
 
@@ -35,8 +15,8 @@ std::string take(FaultOrder& order, const std::string& key, const Json& value) {
   const bool whole = value.is_number_unsigned();
   const bool number = value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1e6;
   if (key == "kind") {
-    const auto kind = value.is_string() ? fault_named(value.get<std::string>()) : std::nullopt;
-    if (!kind) return "kind must be one of " + fault_names();
+    const auto kind = value.is_string() ? sim::fault_named(value.get<std::string>()) : std::nullopt;
+    if (!kind) return "kind must be one of " + sim::fault_names(true);
     order.kind = *kind;
   } else if (key == "rank") {
     if (!whole) return "rank must be a whole number from 0";
@@ -71,28 +51,10 @@ std::string take(FaultOrder& order, const std::string& key, const Json& value) {
 
 }  // namespace
 
-std::string_view name_of(FaultKind kind) {
-  for (const auto& [known, name] : names)
-    if (known == kind) return name;
-  return "?";
-}
-
-std::optional<FaultKind> fault_named(std::string_view name) {
-  for (const auto& [kind, known] : names)
-    if (known == name) return kind;
-  return std::nullopt;
-}
-
-std::string fault_names() {
-  std::string all;
-  for (const auto& [kind, name] : names) all.append(all.empty() ? "" : ", ").append(name);
-  return all;
-}
-
 Result<FaultOrder> read_fault(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object()) return wrong("a fault is a JSON object such as {\"kind\":\"status-500\"}");
-  if (!json.contains("kind")) return wrong("kind is missing; it is one of " + fault_names());
+  if (!json.contains("kind")) return wrong("kind is missing; it is one of " + sim::fault_names(true));
   FaultOrder order;
   for (const auto& [key, value] : json.items())
     if (std::string what = take(order, key, value); !what.empty()) return wrong(std::move(what));

@@ -12,36 +12,11 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/units.h"
+#include "sim/fault_kind.h"
 
 namespace wg::replica {
 
-enum class FaultKind : std::uint8_t {
-  refuse,             // connections are refused for a while
-  reset_before_head,  // RST as soon as the request was read
-  reset_after_head,   // RST behind the head
-  stall_head,         // nothing at all
-  stall_first,        // the head, then nothing
-  stall_mid,          // some of the answer, then nothing
-  die_mid,            // RST in the middle of the answer
-  die_group,          // as vLLM when an engine core is killed
-  status_500,
-  html_error,       // 502 with a page of HTML
-  error_first,      // 200 whose first event is an error
-  wrong_length,     // Content-Length promises more than comes
-  truncated_chunk,  // a chunk is cut, then the connection closed
-  slow_first_byte,  // the head comes late
-  cold_restart,     // gone for a while, then back with empty caches
-  other_model       // the same, and back with another model
-};
-std::string_view name_of(FaultKind kind);
-std::optional<FaultKind> fault_named(std::string_view name);
-std::string fault_names();
-
-// Of these the whole server has one; the others are one request's.
-constexpr bool is_of_server(FaultKind kind) {
-  return kind == FaultKind::refuse || kind == FaultKind::die_group || kind == FaultKind::cold_restart ||
-         kind == FaultKind::other_model;
-}
+using sim::FaultKind;
 
 // All times are on the model's clock.
 struct FaultOrder {

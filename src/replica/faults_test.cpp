@@ -25,9 +25,9 @@ TEST(Faults, EachKindHasAName) {
   int kinds = 0;
   for (int i = 0; i < 64; ++i) {
     const auto kind = static_cast<FaultKind>(i);
-    if (name_of(kind) == "?") continue;
-    EXPECT_EQ(fault_named(name_of(kind)), kind);
-    EXPECT_NE(fault_names().find(name_of(kind)), std::string::npos);
+    if (name_of(kind) == "none") continue;
+    EXPECT_EQ(sim::fault_named(name_of(kind)), kind);
+    EXPECT_NE(sim::fault_names(true).find(name_of(kind)), std::string::npos);
     ++kinds;
   }
   EXPECT_EQ(kinds, 16);

@@ -11,7 +11,7 @@ constexpr std::size_t endless = 100'000'000;  // a Content-Length that no stream
 std::optional<FaultHit> fault_of(Site& site, const Generation& job) {
   if (!job.own_fault) return site.faults.next(job.flight->rank, site.group.now());
   Rng rng(job.own_fault->seed);
-  if (!is_of_server(job.own_fault->kind)) site.faults.count(job.own_fault->kind);
+  if (!is_of_process(job.own_fault->kind)) site.faults.count(job.own_fault->kind);
   return hit_of(*job.own_fault, rng);
 }
 

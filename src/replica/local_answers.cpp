@@ -86,7 +86,7 @@ Reply fault(Site& site, Connection& me) {
     if (!order) return json("{\"error\":" + quoted(order.error().what) + "}", 400);
     if (order->rank && *order->rank >= site.group.ranks())
       return json("{\"error\":\"rank must be less than " + std::to_string(site.group.ranks()) + "\"}", 400);
-    if (is_of_server(order->kind))
+    if (is_of_process(order->kind))
       site.carry_out(*order);
     else
       site.faults.arm(*order, site.group.now());

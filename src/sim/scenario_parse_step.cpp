@@ -87,7 +87,7 @@ FaultOrder Parser::fault_header(const Pair& pair) {
     begin = end + 1;
     if (first) {
       const auto kind = fault_named(part.text);
-      if (!kind || is_of_process(*kind))
+      if (!kind || is_of_process(*kind) || is_of_http(*kind))
         throw Wrong{part.column, "'" + std::string(part.text) + "' is no fault of a request"};
       order.kind = *kind;
       continue;
@@ -133,7 +133,8 @@ void Parser::fault(Step& step, std::size_t from, std::size_t to) {
            {"kind",
             [&](const Pair& p) {
               const auto kind = fault_named(p.value.text);
-              if (!kind) throw Wrong{p.value.column, "'" + std::string(p.value.text) + "' is none of " + fault_names()};
+              if (!kind || is_of_http(*kind))
+                throw Wrong{p.value.column, "'" + std::string(p.value.text) + "' is none of " + fault_names(false)};
               order.kind = *kind;
             }},
            {"for", [&](const Pair& p) { order.lasts = time_of(p.value); }},

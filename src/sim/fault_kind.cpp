@@ -1,4 +1,4 @@
-#include "sim/fault.h"
+#include "sim/fault_kind.h"
 
 #include <array>
 #include <utility>
@@ -6,7 +6,7 @@
 namespace wg::sim {
 
 namespace {
-constexpr std::array<std::pair<FaultKind, std::string_view>, 13> names{{
+constexpr std::array<std::pair<FaultKind, std::string_view>, 16> names{{
     {FaultKind::refuse, "refuse"},
     {FaultKind::die_group, "die-group"},
     {FaultKind::cold_restart, "cold-restart"},
@@ -20,6 +20,9 @@ constexpr std::array<std::pair<FaultKind, std::string_view>, 13> names{{
     {FaultKind::status_500, "status-500"},
     {FaultKind::html_error, "html-error"},
     {FaultKind::error_first, "error-first"},
+    {FaultKind::wrong_length, "wrong-length"},
+    {FaultKind::truncated_chunk, "truncated-chunk"},
+    {FaultKind::slow_first_byte, "slow-first-byte"},
 }};
 }  // namespace
 
@@ -35,9 +38,10 @@ std::optional<FaultKind> fault_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string fault_names() {
+std::string fault_names(bool with_http) {
   std::string all;
-  for (const auto& [kind, name] : names) all.append(all.empty() ? "" : ", ").append(name);
+  for (const auto& [kind, name] : names)
+    if (with_http || !is_of_http(kind)) all.append(all.empty() ? "" : ", ").append(name);
   return all;
 }
 
