@@ -40,8 +40,12 @@ json warm_row(const json& warm, const json& id) {
   return json::object();
 }
 
-std::string cached_share(const json& prompt) {
+// Where most answers did not tell, what the engine's own counters say: "~74%".
+std::string cached_share(const json& row) {
+  const json& prompt = row["prompt_tokens"];
   const double cached = number_at(prompt, "cached"), all = cached + number_at(prompt, "computed");
+  if (2 * number_at(prompt, "unmeasured") > all && row["prefix_queries"].is_number() && row["prefix_queries"] > 0)
+    return line("~%.0f%%", 100 * number_at(row, "prefix_hits") / number_at(row, "prefix_queries"));
   return all > 0 ? line("%.0f%%", 100 * cached / all) : "-";
 }
 
@@ -60,10 +64,6 @@ std::string remarks_on(const json& row) {
                     "seats use %.0f%% of its cache: residents found less than they should, or were preempted "
                     "(%.0f steps down)\n",
                     100 * number_at(net, "share"), number_at(net, "steps_down"));
-  const json& known = row["cached_tokens_known"];
-  if (number_at(known, "by_answer") == 0 && number_at(known, "by_counters") > 0)
-    out += id + line("cached tokens of %.0f turns are known, from the engine's counters: those that were alone\n",
-                     number_at(known, "by_counters"));
   return out;
 }
 
@@ -75,7 +75,7 @@ std::string table_of(const json& replicas, const json& warm) {
     const std::string kv = thousands(its, "seat_tokens") + "/" + thousands(its, "seat_capacity_tokens");
     out += line(form, text_at(row, "id").c_str(), row["healthy"].get<bool>() ? "yes" : "no",
                 figure(row, "in_flight", 0, "").c_str(), figure(its, "seats", 0, "").c_str(), kv.c_str(),
-                cached_share(row["prompt_tokens"]).c_str(), figure(learnt, "prefill_tokens_per_s", 0, "/s").c_str(),
+                cached_share(row).c_str(), figure(learnt, "prefill_tokens_per_s", 0, "/s").c_str(),
                 figure(learnt, "hit_service_s", 1, " s").c_str(), figure(its, "break_even_s", 1, " s").c_str());
   }
   for (const json& pool : warm["pools"]) {
@@ -84,7 +84,17 @@ std::string table_of(const json& replicas, const json& warm) {
       out += line("  %.0f wait for a seat, the longest for %.1f s\n", number_at(pool, "waiting"),
                   number_at(pool, "longest_wait_s"));
   }
-  for (const json& row : warm["replicas"]) out += remarks_on(row);
+  double counted = 0;
+  for (const json& row : warm["replicas"]) {
+    out += remarks_on(row);
+    if (number_at(row["cached_tokens_known"], "by_answer") == 0)
+      counted += number_at(row["cached_tokens_known"], "by_counters");
+  }
+  if (counted > 0)
+    out += line(
+        "\ncached tokens of %.0f turns are known, from the engines' counters: of those that were alone between "
+        "two looks\n",
+        counted);
   for (const json& engine : replicas["engines"])
     for (const json& warning : engine["warnings"])
       out += "\n" + text_at(engine, "name") + ": " + warning.get<std::string>() + "\n";

@@ -14,6 +14,8 @@ constexpr double far_down = 0.8;          // of the most that stayed
 // Of the safety net.
 constexpr std::uint32_t window_turns = 16;
 constexpr Duration window_time = std::chrono::seconds(8);
+constexpr std::uint32_t few_turns = 6;
+constexpr double plainly_bad_share = 0.5;
 constexpr double bad_share = 0.7, good_share = 0.9;
 constexpr double bad_preemptions = 0.25, good_preemptions = 0.125;  // a turn
 constexpr std::uint32_t enough_steps_up = 4;                        // in a row: the edge is not where it was
@@ -47,7 +49,9 @@ void SafetyNet::resident(Tokens expected, Tokens cached, TimePoint now) {
   expected_ += static_cast<double>(expected.count);
   cached_ += static_cast<double>(std::min(cached, expected).count);
   ++turns_;
-  if (turns_ >= window_turns && now - window_began_ >= window_time) judge(now);
+  if (now - window_began_ < window_time) return;
+  // What is plainly too much needs fewer turns to be seen.
+  if (turns_ >= window_turns || (turns_ >= few_turns && cached_ < plainly_bad_share * expected_)) judge(now);
 }
 
 void SafetyNet::judge(TimePoint now) {

@@ -65,6 +65,7 @@ struct Fleet::State {
   void pump(PoolIndex pool);
   bool send_on(WaitingRoom& room);
   bool one_stands_empty(PoolIndex pool) const;
+  bool one_keeps_prefixes(PoolIndex pool) const;
   bool try_waiter(Request& request);
   void keep_ticking(PoolIndex pool);
   void refuse_late(PoolIndex pool);

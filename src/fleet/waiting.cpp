@@ -26,7 +26,15 @@ policy::Urgency urgency_of(RequestClass kind, const Lineage* lineage) {
 bool Fleet::State::takes_a_seat(const Request& request) const {
   const RequestArrived& asked = request.asked;
   return rules[asked.pool].policy == policy::PolicyName::warm && request.reading.lineage &&
-         replicas.all_by_rank(asked.pool);
+         replicas.all_by_rank(asked.pool) && one_keeps_prefixes(asked.pool);
+}
+
+// Without a prefix cache anywhere there is nothing to wait for.
+bool Fleet::State::one_keeps_prefixes(PoolIndex pool) const {
+  for (const EngineIndex engine : replicas.engines_of(pool))
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows)
+      if (book.keeps_prefixes(index)) return true;
+  return false;
 }
 
 void Fleet::State::arrive_warm(Request& request) {

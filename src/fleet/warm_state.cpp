@@ -79,42 +79,72 @@ double WarmBook::usual_break_even_s(ReplicaIndex index) const {
   return count > 0 ? sum / count : 0;
 }
 
+namespace {
+// The sessions that are active, summed up.
+struct WorkingSet {
+  WarmPoolState& out;
+  Tokens largest_head;
+
+  void add(Tokens context, Tokens head) {
+    head = std::min(head, context);
+    largest_head = std::max(largest_head, head);
+    ++out.active;
+    out.working_set += context - head;
+  }
+};
+
+// Heads count once a replica.
+void reckon(WorkingSet& set, std::size_t replicas) {
+  WarmPoolState& out = set.out;
+  if (out.active == 0) return;
+  const Tokens heads{set.largest_head.count * static_cast<std::int64_t>(replicas)};
+  const std::int64_t own = std::max<std::int64_t>(out.working_set.count / out.active, 1);
+  out.fit = static_cast<std::uint32_t>(std::max<std::int64_t>((out.capacity - heads).count, 0) / own);
+  out.working_set += std::max(heads, set.largest_head);
+}
+}  // namespace
+
 WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
   const State& state = *state_;
+  const WarmBook& book = state.book;
   const TimePoint then = std::max(now, state.now);
   WarmPoolState out;
+  WorkingSet set{out, {}};
+  for (std::uint32_t dialect = 0; dialect < dialects; ++dialect)
+    if (const TokensPerByte& ratio = book.tokens_per_byte(pool, dialect); ratio.samples() > 0)
+      out.ratios.push_back({dialect, ratio.value(), ratio.samples()});
+
+  const auto is_known = [&](const Lineage& lineage) {
+    return lineage.context > Tokens{} && (lineage.in_flight > 0 || then - lineage.last_end <= active_for);
+  };
+  book.for_each_lineage([&](const Lineage& lineage) {
+    if (lineage.pool == pool && is_known(lineage)) set.add(lineage.context, book.heads().size(lineage.head));
+  });
   const WaitingRoom& room = state.waiting.at(pool);
   out.waiting = room.queue.size();
-  for (const auto& [key, id] : room.queue)
-    out.longest_wait_s = std::max(out.longest_wait_s, to_seconds(then - state.requests.at(id).arrived));
-  for (std::uint32_t dialect = 0; dialect < dialects; ++dialect)
-    if (const TokensPerByte& ratio = state.book.tokens_per_byte(pool, dialect); ratio.samples() > 0)
-      out.ratios.push_back({dialect, ratio.value(), ratio.samples()});
+  for (const auto& [key, id] : room.queue) {
+    const Request& waiter = state.requests.at(id);
+    out.longest_wait_s = std::max(out.longest_wait_s, to_seconds(then - waiter.arrived));
+    const Lineage* const lineage = book.find(waiter.reading.lineage);
+    if (!lineage || !is_known(*lineage)) set.add(waiter.reading.prompt, book.heads().size(waiter.reading.head));
+  }
   std::size_t replicas = 0;
   out.kv_is_8_bit = !state.replicas.engines_of(pool).empty();
-  for (const EngineIndex engine : state.replicas.engines_of(pool))
-    out.kv_is_8_bit = out.kv_is_8_bit && state.replicas.engine(engine).kv_is_8_bit;
-  for (const EngineIndex engine : state.replicas.engines_of(pool))
-    for (const ReplicaIndex index : state.replicas.engine(engine).rank_rows) {
-      if (!state.replicas.up(state.replicas.row(index))) continue;
-      out.capacity += state.book.replica(index).size.value().value_or(Tokens{});
+  for (const EngineIndex index : state.replicas.engines_of(pool)) {
+    const Engine& engine = state.replicas.engine(index);
+    out.kv_is_8_bit = out.kv_is_8_bit && engine.kv_is_8_bit;
+    if (!engine.health.up()) continue;
+    for (const ReplicaIndex row : engine.rank_rows) {
+      out.capacity += book.replica(row).size.value().value_or(Tokens{});
       ++replicas;
+      // A first turn under way: nothing of it has been counted yet.
+      for (const Seat& seat : book.replica(row).seats.all())
+        if (const Lineage* const lineage = book.find(seat.lineage);
+            seat.in_flight > 0 && lineage && lineage->context <= Tokens{})
+          set.add(seat.own, {});
     }
-  Tokens head;
-  state.book.for_each_lineage([&](const Lineage& lineage) {
-    if (lineage.pool != pool || (lineage.is_away && then - lineage.last_end > active_for)) return;
-    if (lineage.context <= Tokens{}) return;
-    ++out.active;
-    const Tokens its_head = std::min(state.book.heads().size(lineage.head), lineage.context);
-    head = std::max(head, its_head);
-    out.working_set += lineage.context - its_head;
-  });
-  if (out.active == 0) return out;
-  const std::int64_t own = std::max<std::int64_t>(out.working_set.count / out.active, 1);
-  const std::int64_t room_for_own =
-      std::max<std::int64_t>(out.capacity.count - head.count * static_cast<std::int64_t>(replicas), 0);
-  out.fit = static_cast<std::uint32_t>(room_for_own / own);
-  out.working_set += Tokens{head.count * static_cast<std::int64_t>(std::max<std::size_t>(replicas, 1))};
+  }
+  reckon(set, replicas);
   return out;
 }
 

@@ -54,6 +54,7 @@ class Loop final : public Clients {
     spec.seed = run.seed;
     spec.fleet.pools.front().spill_threshold = run.spill_threshold;
     spec.fleet.pools.front().warm = run.rules;
+    for (EngineSetup& engine : spec.engines) engine.tells = run.tells;
     return spec;
   }
   static Workload work_of(const LoopRun& run) {

@@ -11,6 +11,7 @@
 #include "fleet/warm_rules.h"
 #include "policy/load.h"
 #include "sim/block_cache.h"
+#include "sim/model_engine.h"
 #include "sim/preset.h"
 #include "sim/workload.h"
 
@@ -27,6 +28,7 @@ struct LoopRun {
   fleet::WarmRules rules;                        // of warm
   bool knows_gaps = false, knows_ends = false;   // oracles: of each answer the pause behind it; which turn is the last
   std::uint64_t seed = 1;
+  Tells tells = {};  // the engine, of itself
 };
 
 // What was measured after the warm-up. Shares are 0..1.

@@ -16,6 +16,12 @@
 
 namespace wg::sim {
 
+// What an engine tells of itself, where that is not all of the truth.
+struct Tells {
+  double kv_times = 1;  // the size of its cache, so many times what it is; 0: it tells none
+  bool cached = true;   // how many tokens of a prompt were cached
+};
+
 // A modelled engine: a process with `ranks` ranks behind one port.
 struct EngineSetup {
   std::string name;
@@ -25,6 +31,7 @@ struct EngineSetup {
   BalancerKind balancer = BalancerKind::random;
   Duration network{};                         // from the gateway to it
   std::optional<std::uint32_t> max_num_seqs;  // what the gateway knows of it; empty: nothing, as with vLLM
+  Tells tells = {};
 };
 
 class ModelEngine {

@@ -196,9 +196,10 @@ void World::State::end(RequestId request, Open& open, fleet::Outcome outcome) {
   if (open.told && answer.status == 200 && answer.attempts > 0) {
     fleet::UsageReported usage;
     usage.request = request;
-    usage.measured = usage.cached_measured = answer.measured;
+    usage.measured = answer.measured;
+    usage.cached_measured = answer.measured && engines[open.engine].setup().tells.cached;
     usage.prompt = answer.measured ? answer.prompt : open.question.asked.prompt_estimate;
-    usage.cached = answer.measured ? answer.cached : Tokens{};
+    usage.cached = usage.cached_measured ? answer.cached : Tokens{};
     usage.output = answer.measured ? answer.output : Tokens{};
     usage.end = open.question.then;
     usage.pause = open.question.pause;

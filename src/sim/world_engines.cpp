@@ -24,7 +24,9 @@ void World::State::look(EngineIndex index) {
       found.model = engine.model();
       found.ranks = engine.setup().ranks;
       found.max_concurrent = engine.setup().max_num_seqs;
-      found.kv_capacity = engine.setup().settings.kv_tokens;
+      const double told = engine.setup().tells.kv_times * static_cast<double>(engine.setup().settings.kv_tokens.count);
+      if (told > 0) found.kv_capacity = Tokens{static_cast<std::int64_t>(told)};
+      found.prefix_caching = engine.setup().settings.prefix_caching;
       tell(found);
       const auto replicas = fleet.replicas(now);
       rows.resize(replicas.size());
