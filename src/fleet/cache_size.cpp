@@ -14,11 +14,11 @@ constexpr double far_down = 0.8;          // of the most that stayed
 // Of the safety net.
 constexpr std::uint32_t window_turns = 16;
 constexpr Duration window_time = std::chrono::seconds(8);
-constexpr std::uint32_t few_turns = 6;
+constexpr std::uint32_t few_turns = 8;
 constexpr double plainly_bad_share = 0.5;
 constexpr double bad_share = 0.7, good_share = 0.9;
-constexpr double bad_preemptions = 0.25, good_preemptions = 0.125;  // a turn
-constexpr std::uint32_t enough_steps_up = 4;                        // in a row: the edge is not where it was
+constexpr double bad_preemptions = 0.5, good_preemptions = 0.25;  // a turn
+constexpr std::uint32_t enough_steps_up = 4;                      // in a row: the edge is not where it was
 }  // namespace
 
 void SizeSeen::found(Tokens depth) {

@@ -71,7 +71,7 @@ TEST(SafetyNet, PreemptionsCountToo) {
   SafetyNet net;
   TimePoint now{1s};
   for (int i = 0; i < 40; ++i) {
-    net.preempted(0.5);
+    net.preempted(0.8);
     net.resident({10'000}, {10'000}, now += 1s);
   }
   EXPECT_LT(net.share(), 1);
