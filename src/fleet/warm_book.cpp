@@ -39,7 +39,7 @@ void WarmBook::sampled(ReplicaIndex index, const ReplicaSampled& sample, const W
 
 // Where nobody tells a size the shadow is larger than what is believed, so that what stays beyond it is seen.
 void WarmBook::resize_ledger(WarmReplica& at) {
-  std::optional<Tokens> size = at.size.value();
+  std::optional<Tokens> size = at.capacity = at.size.value();
   if (size && at.size.is_learnt()) size->count += size->count / 4;
   at.ledger.set_capacity(size);
 }
@@ -95,7 +95,7 @@ void WarmBook::arrived(Reading& reading, const RequestArrived& asked, std::span<
   its.is_away = false;
 }
 
-Tokens WarmBook::capacity(ReplicaIndex at) const { return replicas_[at].size.value().value_or(unknown_capacity); }
+Tokens WarmBook::capacity(ReplicaIndex at) const { return replicas_[at].capacity.value_or(unknown_capacity); }
 
 Asking WarmBook::asking(const Reading& reading) const {
   Asking out{&reading, lineages_.peek(reading.lineage), heads_.size(reading.head), 0};
@@ -131,9 +131,8 @@ Tokens WarmBook::need_now(const Asking& asking, ReplicaIndex at) const {
 // A resident grows with each turn of its quantum. Without room for that, residents outgrow the cache together. Who
 // leaves after this turn needs none.
 Tokens WarmBook::reserve(const Asking& asking, ReplicaIndex at) const {
-  if (!asking.lineage || !stays(*asking.lineage, at, asking.gap_s)) return {};
   const double growth = static_cast<double>(replicas_[at].learnt.growth().count);
-  if (growth <= 0) return {};
+  if (growth <= 0 || !asking.lineage || !stays(*asking.lineage, at, asking.gap_s)) return {};
   const Seat* const seat = replicas_[at].seats.find(asking.reading->lineage);
   const double turns_left = quantum(at, asking.reading->prompt, asking.gap_s) - (seat ? seat->turns : 0) - 1;
   return {static_cast<std::int64_t>(std::max(turns_left, 0.0) * growth)};
@@ -344,7 +343,7 @@ void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, 
   WarmReplica& its = replica(reading.at);
   const Lineage* const lineage = lineages_.peek(reading.lineage);
   // Where the cache's size is not known nobody can say what fits, so nobody waits and no seat needs to be held.
-  const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.size.value() &&
+  const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity &&
                      !its.keeps.no() && its.seats.all().size() <= most_seats;
   if (!lineage || lineage->home != reading.at || !holds) return its.seats.unseat(reading.lineage);
   const double gap_s = gaps_.expected_s(lineage->gaps, lineage->wait);

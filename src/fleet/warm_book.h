@@ -55,6 +55,7 @@ struct WarmReplica {
   Seats seats;
   Learnt learnt;
   CacheSize size;
+  std::optional<Tokens> capacity;  // its value as of the last change: asked for in each price
   KeepsPrefixes keeps;
   CounterWatch counters;
   double preemptions = -1;  // at the last look; below 0: there was none
@@ -112,7 +113,7 @@ class WarmBook {
   // What is ahead of a request that waits: reading at home, or all of it; 0 if it asks for a seat that it will keep.
   double reading_ahead_s(const Reading& reading) const;
   // C and g* there.
-  Tokens capacity(ReplicaIndex at) const;
+  Tokens capacity(ReplicaIndex at) const;  // unknown: far more than any
   bool keeps_prefixes(ReplicaIndex at) const { return !replicas_[at].keeps.no(); }
   double crowd_s(ReplicaIndex at) const;
   double break_even_s(ReplicaIndex at, const Lineage& lineage, double gap_s) const;

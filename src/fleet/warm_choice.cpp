@@ -74,7 +74,7 @@ policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const 
   out.prefill_s = outlook.read_s;
   out.need = outlook.need;
   out.room = book.capacity(view.replica) - its.seats.taken();
-  out.capacity = its.size.value().value_or(Tokens{});
+  out.capacity = its.capacity.value_or(Tokens{});
   out.is_resident = is_resident;
   out.is_empty = its.seats.all().empty();
   if (out.need > out.room) {

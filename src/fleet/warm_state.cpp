@@ -41,7 +41,7 @@ WarmReplicaState WarmBook::state_of(ReplicaIndex index, TimePoint now) const {
   out.unread = static_cast<std::uint32_t>(its.unread.size());
   out.seat_tokens = its.seats.taken();
   out.told = its.size.told();
-  out.capacity = its.size.value();
+  out.capacity = its.capacity;
   out.is_learnt = its.size.is_learnt();
   out.share = its.size.net().share();
   out.steps_down = its.size.net().steps_down();
@@ -135,7 +135,7 @@ WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
     out.kv_is_8_bit = out.kv_is_8_bit && engine.kv_is_8_bit;
     if (!engine.health.up()) continue;
     for (const ReplicaIndex row : engine.rank_rows) {
-      out.capacity += book.replica(row).size.value().value_or(Tokens{});
+      out.capacity += book.replica(row).capacity.value_or(Tokens{});
       ++replicas;
       // A first turn under way: nothing of it has been counted yet.
       for (const Seat& seat : book.replica(row).seats.all())
