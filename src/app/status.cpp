@@ -35,6 +35,13 @@ net::Task<void> ask_all(net::Loop& loop, config::Address address, std::vector<st
   loop.stop();
 }
 
+// As `serve` prints it, or without the scheme.
+std::string without_scheme(std::string address) {
+  if (address.starts_with("http://")) address.erase(0, 7);
+  if (address.ends_with('/')) address.pop_back();
+  return address;
+}
+
 int status_of(const Given& given) {
   const auto address = config::parse_address(given.admin);
   if (!address) {
@@ -73,7 +80,7 @@ void add_status(CLI::App& app, int& status) {
   auto* const command =
       app.add_subcommand("status", "Show a running gateway: replicas, what limits it, why turns went where");
   const auto given = std::make_shared<Given>();
-  command->add_option("--admin", given->admin, "its admin address (127.0.0.1:8081)");
+  command->add_option("--admin", given->admin, "its admin address, HOST:PORT or http://HOST:PORT (127.0.0.1:8081)");
   command
       ->add_option("--session", given->session,
                    "explain the latest decisions on this session, as x-warmgate-session names it")
@@ -86,7 +93,10 @@ void add_status(CLI::App& app, int& status) {
       "examples:\n"
       "  warmgate status\n"
       "  warmgate status --admin 10.0.0.5:8081 --session 3f2a9c01d4e7");
-  command->callback([given, &status] { status = status_of(*given); });
+  command->callback([given, &status] {
+    given->admin = without_scheme(given->admin);
+    status = status_of(*given);
+  });
 }
 
 }  // namespace wg::app

@@ -317,7 +317,7 @@ def test_every_request_is_logged_with_the_rule_that_decided_it(make_world):
 
 
 def status(gateway, *arguments):
-    done = subprocess.run([str(BINARY), "status", "--admin", gateway.admin.removeprefix("http://"), *arguments],
+    done = subprocess.run([str(BINARY), "status", "--admin", gateway.admin, *arguments],
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
