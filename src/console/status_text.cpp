@@ -1,5 +1,6 @@
 #include "console/status_text.h"
 
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,7 @@ std::string figure(const json& row, const char* key, int digits, const char* uni
 }
 std::string thousands(const json& row, const char* key) {
   const auto found = row.find(key);
-  return found != row.end() && found->is_number() ? line("%.0fk", found->get<double>() / 1000) : "-";
+  return found != row.end() && found->is_number() ? line("%.0fk", std::round(found->get<double>() / 1000) + 0.0) : "-";
 }
 
 json warm_row(const json& warm, const json& id) {
