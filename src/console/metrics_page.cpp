@@ -24,7 +24,11 @@ std::string metrics_page(gateway::Shared& shared) {
     row.in_flight = replica.in_flight;
     row.active_sessions = replica.active_sessions;
     for (const auto& its : warm)
-      if (its.index == replica.index) row.seats = its.seats;
+      if (its.index == replica.index) {
+        row.seats = its.seats;
+        row.cache_steps_down = static_cast<double>(its.steps_down);
+        if (its.capacity) row.seat_capacity = static_cast<double>(its.capacity->count);
+      }
     row.running = replica.running;
     row.waiting = replica.waiting;
     row.kv_usage = replica.kv_usage;

@@ -35,7 +35,8 @@ class SafetyNet {
 
   // The turn of a resident, whose copy was protected: how much of what should have been there was.
   void resident(Tokens expected, Tokens cached, TimePoint now);
-  void preempted(double times) { preempted_ += times; }
+  // Running requests were put back. What happens while no resident comes says nothing about residents.
+  void preempted(double times) { preempted_ += turns_ > 0 ? times : 0; }
 
   double share() const { return share_; }
   std::uint64_t steps_down() const { return steps_down_; }
@@ -65,7 +66,6 @@ class CacheSize {
   SizeSeen& seen() { return seen_; }
   SafetyNet& net() { return net_; }
   const SafetyNet& net() const { return net_; }
-  void forget_what_was_seen() { seen_ = {}, net_ = {}; }  // the engine is another one
 
  private:
   std::optional<Tokens> told_;

@@ -242,6 +242,9 @@ TEST(Advice, SaysInWordsWhatLimits) {
   EXPECT_EQ(advice(pool), "working set 312k tokens, cache 136k: 13 sessions fit, 24 are active");
   pool.fit = 30;
   EXPECT_EQ(advice(pool), "working set 312k tokens, cache 136k: 30 sessions fit, 24 are active");
+  pool.keeps_prefixes = false;
+  EXPECT_NE(advice(pool).find("keeps prefixes"), std::string::npos);
+  pool.keeps_prefixes = true;
   pool.capacity = {};
   EXPECT_NE(advice(pool).find("kv_tokens"), std::string::npos);
   EXPECT_EQ(advice({}), "no session is active");

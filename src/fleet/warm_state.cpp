@@ -15,6 +15,8 @@ std::string thousands(Tokens tokens) { return std::to_string((tokens.count + 500
 
 std::string advice(const WarmPoolState& pool) {
   if (pool.active == 0) return "no session is active";
+  if (!pool.keeps_prefixes)
+    return "no engine keeps prefixes: each turn is read as a whole, and nothing can be kept warm";
   if (pool.capacity <= Tokens{}) return "the size of the engines' KV cache is not known: set kv_tokens";
   std::string text = "working set " + thousands(pool.working_set) + " tokens, cache " + thousands(pool.capacity) +
                      ": " + std::to_string(pool.fit) + " sessions fit, " + std::to_string(pool.active) + " are active";
@@ -129,6 +131,7 @@ WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
     if (!lineage || !is_known(*lineage)) set.add(waiter.reading.prompt, book.heads().size(waiter.reading.head));
   }
   std::size_t replicas = 0;
+  out.keeps_prefixes = state.one_keeps_prefixes(pool);
   out.kv_is_8_bit = !state.replicas.engines_of(pool).empty();
   for (const EngineIndex index : state.replicas.engines_of(pool)) {
     const Engine& engine = state.replicas.engine(index);

@@ -36,11 +36,12 @@ struct WarmReplicaState {
 struct WarmPoolState {
   std::size_t waiting = 0;
   double longest_wait_s = 0;
-  std::uint32_t active = 0;  // lineages with a turn in flight or waiting, or that ended one a short time ago
-  Tokens working_set;        // their contexts, shared heads once a replica
-  Tokens capacity;           // of all replicas that are up
-  std::uint32_t fit = 0;     // contexts of that size that fit at a time
-  bool kv_is_8_bit = false;  // in all of them: an fp8 KV cache would gain nothing
+  std::uint32_t active = 0;    // lineages with a turn in flight or waiting, or that ended one a short time ago
+  Tokens working_set;          // their contexts, shared heads once a replica
+  Tokens capacity;             // of all replicas that are up
+  std::uint32_t fit = 0;       // contexts of that size that fit at a time
+  bool keeps_prefixes = true;  // at least one of them does
+  bool kv_is_8_bit = false;    // in all of them: an fp8 KV cache would gain nothing
   struct Ratio {
     std::uint32_t dialect = 0;
     double tokens_per_byte = 0;

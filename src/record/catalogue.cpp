@@ -45,6 +45,10 @@ const Metric active_sessions{"warmgate_active_sessions", gauge, "pool, replica",
 const Metric waiting{"warmgate_waiting", gauge, "pool", "Requests that wait in the gateway for a seat."};
 const Metric seats{"warmgate_seats", gauge, "pool, replica",
                    "Conversations whose cache a replica is to keep, under policy warm: in flight or held."};
+const Metric seat_capacity{"warmgate_seat_capacity_tokens", gauge, "pool, replica",
+                           "KV tokens that seats may take: what the engine tells or was learnt, after the safety net."};
+const Metric cache_steps_down{"warmgate_cache_steps_down_total", counter, "pool, replica",
+                              "How often the safety net of policy warm took a replica's cache for less."};
 const Metric engine_running{"warmgate_engine_running", gauge, "pool, replica",
                             "Requests that the engine says it is running."};
 const Metric engine_waiting{"warmgate_engine_waiting", gauge, "pool, replica",
@@ -79,6 +83,8 @@ std::span<const Metric* const> all() {
                                            &active_sessions,
                                            &waiting,
                                            &seats,
+                                           &seat_capacity,
+                                           &cache_steps_down,
                                            &engine_running,
                                            &engine_waiting,
                                            &engine_kv_usage,

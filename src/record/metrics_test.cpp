@@ -45,6 +45,8 @@ ReplicaGauges replica() {
   gauges.in_flight = 2.5;
   gauges.active_sessions = 4;
   gauges.seats = 3;
+  gauges.seat_capacity = 28'900;
+  gauges.cache_steps_down = 2;
   gauges.running = 2;
   gauges.waiting = 1;
   gauges.kv_usage = 0.25;
@@ -122,6 +124,8 @@ TEST(Metrics, ReadsGaugesAtScrape) {
   EXPECT_EQ(value_of(page, "warmgate_engine_running", {pool, id}), 2);
   EXPECT_EQ(value_of(page, "warmgate_engine_waiting", {pool, id}), 1);
   EXPECT_EQ(value_of(page, "warmgate_seats", {pool, id}), 3);
+  EXPECT_EQ(value_of(page, "warmgate_seat_capacity_tokens", {pool, id}), 28'900);
+  EXPECT_EQ(value_of(page, "warmgate_cache_steps_down_total", {pool, id}), 2);
   EXPECT_EQ(value_of(page, "warmgate_waiting", {pool}), 6);
   EXPECT_EQ(value_of(page, "warmgate_engine_kv_usage_ratio", {pool, id}), 0.25);
   EXPECT_EQ(value_of(page, "warmgate_requests_in_flight", {}), 3);

@@ -56,7 +56,8 @@ void append(std::vector<MetricFamily>& page, const catalogue::Metric& metric,
 }
 
 void append_split(std::vector<MetricFamily>& page, const std::vector<ReplicaGauges>& replicas) {
-  FamilyBuilder turns(catalogue::turns), prompt(catalogue::replica_prompt_tokens), kv(catalogue::engine_kv_usage);
+  FamilyBuilder turns(catalogue::turns), prompt(catalogue::replica_prompt_tokens), kv(catalogue::engine_kv_usage),
+      capacity(catalogue::seat_capacity);
   for (const ReplicaGauges& replica : replicas) {
     const std::pair<std::string_view, double> by_route[] = {
         {"placed", replica.placed}, {"sticky", replica.sticky}, {"spilled", replica.spilled},
@@ -65,10 +66,12 @@ void append_split(std::vector<MetricFamily>& page, const std::vector<ReplicaGaug
     prompt.add(labels_of(replica, "kind", catalogue::replica_prompt_kinds[0]), replica.prompt_cached);
     prompt.add(labels_of(replica, "kind", catalogue::replica_prompt_kinds[1]), replica.prompt_computed);
     if (replica.kv_usage) kv.add(labels_of(replica), *replica.kv_usage);
+    if (replica.seat_capacity) capacity.add(labels_of(replica), *replica.seat_capacity);
   }
   turns.append_to(page);
   prompt.append_to(page);
   kv.append_to(page);
+  capacity.append_to(page);
 }
 
 void append_process(std::vector<MetricFamily>& page, const ProcessGauges& process) {
@@ -95,6 +98,7 @@ std::string exposition(std::vector<MetricFamily> counted, const std::vector<Repl
   append(page, catalogue::replica_output_tokens, replicas, [](const ReplicaGauges& r) { return r.output_tokens; });
   append(page, catalogue::active_sessions, replicas, [](const ReplicaGauges& r) { return r.active_sessions; });
   append(page, catalogue::seats, replicas, [](const ReplicaGauges& r) { return r.seats; });
+  append(page, catalogue::cache_steps_down, replicas, [](const ReplicaGauges& r) { return r.cache_steps_down; });
   FamilyBuilder waiting(catalogue::waiting);
   for (const PoolGauges& pool : pools) waiting.add({{"pool", pool.pool}}, pool.waiting);
   waiting.append_to(page);
