@@ -143,7 +143,7 @@ def check_decision(options, work):
         print(f"decision: skipped: there is no {test}")
         return
     out = subprocess.run([test, "--gtest_filter=Cost.*"], capture_output=True, text=True).stdout
-    print("\n".join(line for line in out.splitlines() if line.startswith("decision")))
+    print("\n".join(line for line in out.splitlines() if line.startswith(("decision", "turn of warm", "memory"))))
 
 
 def main():
