@@ -7,10 +7,10 @@
 
 #include <list>
 #include <optional>
-#include <unordered_map>
 
 #include "core/ids.h"
 #include "core/units.h"
+#include "fleet/key_table.h"
 
 namespace wg::fleet {
 
@@ -50,8 +50,8 @@ class Ledger {
   std::optional<Tokens> capacity_;
   Tokens total_, idle_total_;
   std::uint64_t uses_ = 0;
-  std::unordered_map<SessionKey, Copy> copies_;  // looked up only, never walked
-  std::list<SessionKey> idle_;                   // least recently used first
+  KeyTable<Copy> copies_;
+  std::list<SessionKey> idle_;  // least recently used first
 };
 
 }  // namespace wg::fleet
