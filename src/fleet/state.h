@@ -43,6 +43,13 @@ struct WaitingRoom {
   bool ticking = false;  // a timer is set
 };
 
+// The best that any replica of a pool has for those that wait.
+struct Openings {
+  bool one_is_up = false;
+  bool one_is_idle = false;  // nothing is in flight there
+  Tokens most;               // room behind the expected answer, where one more may be sent to
+};
+
 struct Fleet::State {
   explicit State(const Spec& from);
 
@@ -63,10 +70,10 @@ struct Fleet::State {
   void queue(Request& request);
   void leave_queue(Request& request);
   void pump(PoolIndex pool);
-  bool send_on(WaitingRoom& room);
+  bool send_on(PoolIndex pool);
   bool one_stands_empty(PoolIndex pool) const;
   bool one_keeps_prefixes(PoolIndex pool) const;
-  bool try_waiter(Request& request);
+  bool try_waiter(Request& request, const Openings& openings);
   void keep_ticking(PoolIndex pool);
   void refuse_late(PoolIndex pool);
   bool another_is_up(const Request& request);  // than those it was tried on
@@ -78,7 +85,8 @@ struct Fleet::State {
   bool yields(const Seat& seat, const Request& request) const;
   policy::Decision warm_decision(const Request& request, bool is_resident);
   policy::WarmView warm_view(const policy::ReplicaView& view, const Asking& asking, bool is_resident) const;
-  bool is_hopeless(const Request& request) const;
+  Openings openings_of(PoolIndex pool) const;
+  bool is_hopeless(const Request& request, const Openings& openings) const;
 
   // retries.cpp
   void on(const AttemptFailed& event);

@@ -83,19 +83,22 @@ void Fleet::State::pump(PoolIndex pool) {
   for (const EngineIndex engine : replicas.engines_of(pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.replica(index).seats.expire(now);
   // One who moves may leave a replica empty behind him, for somebody who was passed over.
-  while (send_on(room) && one_stands_empty(pool)) {
+  while (send_on(pool) && one_stands_empty(pool)) {
   }
   keep_ticking(pool);
 }
 
 // True: somebody was sent on past others.
-bool Fleet::State::send_on(WaitingRoom& room) {
+bool Fleet::State::send_on(PoolIndex pool) {
+  WaitingRoom& room = waiting[pool];
   bool past_others = false;
+  Openings openings = openings_of(pool);
   std::vector<Request*> skipped;
   for (auto next = room.queue.begin(); next != room.queue.end();) {
     Request& waiter = requests.at(next->second);
     ++next;
-    if (try_waiter(waiter)) {
+    if (try_waiter(waiter, openings)) {
+      openings = openings_of(pool);
       for (Request* const passed : skipped) ++passed->overtaken;
       past_others |= !skipped.empty();
       continue;
@@ -108,13 +111,13 @@ bool Fleet::State::send_on(WaitingRoom& room) {
 }
 
 // True: it waits no longer.
-bool Fleet::State::try_waiter(Request& request) {
+bool Fleet::State::try_waiter(Request& request, const Openings& openings) {
   if (!takes_a_seat(request)) {  // the policy has changed
     leave_queue(request);
     arrive_free(request);
     return true;
   }
-  if (is_hopeless(request)) return false;
+  if (is_hopeless(request, openings)) return false;
   policy::Decision decision = warm_decision(request, false);
   if (decision.replica == no_replica) {
     const bool one_is_up = std::any_of(warm_views.begin(), warm_views.end(), [](const auto& view) { return view.up; });

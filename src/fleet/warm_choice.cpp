@@ -1,5 +1,6 @@
 // What `warm` sees of each replica, and what it makes of it for one request.
 #include <algorithm>
+#include <limits>
 
 #include "fleet/state.h"
 
@@ -89,10 +90,28 @@ policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const 
   return out;
 }
 
+Openings Fleet::State::openings_of(PoolIndex pool) const {
+  constexpr Tokens none{std::numeric_limits<std::int64_t>::min() / 2};
+  Openings out{.one_is_up = false, .one_is_idle = false, .most = none};
+  for (const EngineIndex engine : replicas.engines_of(pool))
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) {
+      if (!replicas.up(replicas.row(index))) continue;
+      out.one_is_up = true;
+      const WarmReplica& its = book.replica(index);
+      if (its.unread.size() >= policy::most_unread) continue;
+      out.one_is_idle = out.one_is_idle || its.seats.in_flight() == 0;
+      const Tokens leaving = its.unread.empty() ? its.seats.leaving() : Tokens{};
+      out.most = std::max(out.most, book.capacity(index) - its.seats.taken() + leaving - its.learnt.output());
+    }
+  return out;
+}
+
 // No replica that is up has a place for it: found out without pricing any. Those that wait are looked at often.
-bool Fleet::State::is_hopeless(const Request& request) const {
+bool Fleet::State::is_hopeless(const Request& request, const Openings& openings) const {
   if (!rules[request.asked.pool].warm.late_binding) return false;
   const Asking asking = book.asking(request.reading);
+  const Tokens own = asking.reading->prompt - std::min(asking.head, asking.reading->prompt);
+  if (openings.one_is_up && !openings.one_is_idle && own > openings.most) return true;
   bool one_is_up = false;
   for (const EngineIndex engine : replicas.engines_of(request.asked.pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) {
