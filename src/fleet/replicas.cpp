@@ -149,6 +149,23 @@ void ReplicaTable::views(const ViewAsk& ask, const SessionTable& sessions,
   }
 }
 
+void ReplicaTable::loads(PoolIndex pool, std::vector<policy::ReplicaView>& out) const {
+  out.clear();
+  for (const EngineIndex index : pools_[pool]) {
+    const Engine& engine = engines_[index];
+    // Requests whose rank was left to the engine may be on any of them.
+    const double unranked =
+        engine.ranks > 1 ? static_cast<double>(rows_[engine.unranked_row].state.in_flight) / engine.ranks : 0;
+    for (const ReplicaIndex replica : engine.rank_rows) {
+      policy::ReplicaView& view = out.emplace_back();
+      view.replica = replica;
+      view.engine = index;
+      view.up = engine.health.up();
+      view.in_flight = rows_[replica].state.in_flight + unranked;
+    }
+  }
+}
+
 policy::ReplicaView ReplicaTable::view_of(const Row& row, const ViewAsk& ask, const SessionTable& sessions) const {
   const Engine& engine = engines_[row.state.engine];
   policy::ReplicaView view;

@@ -72,6 +72,8 @@ class ReplicaTable {
   // Whether a URL names each replica of the pool: then the path does not matter.
   bool all_by_url(PoolIndex pool) const;
   std::uint32_t threshold_of(const Engine& engine) const;
+  // Of each rank only whether it is up and what is in flight there: all that a price needs of this table.
+  void loads(PoolIndex pool, std::vector<policy::ReplicaView>& out) const;
   void views(const ViewAsk& ask, const SessionTable& sessions, std::vector<policy::ReplicaView>& out) const;
 
  private:

@@ -126,7 +126,7 @@ bool Fleet::State::is_hopeless(const Request& request, const Openings& openings)
 policy::Decision Fleet::State::warm_decision(const Request& request, bool is_resident) {
   const RequestArrived& asked = request.asked;
   const PoolRule& rule = rules[asked.pool];
-  replicas.views({asked.pool, true, false, rule.threshold}, sessions, views);
+  replicas.loads(asked.pool, views);
   if (!request.tried.empty()) policy::leave_out_tried(views, request.tried);
 
   const Asking asking = book.asking(request.reading);
@@ -140,10 +140,8 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   ask.waited_s = to_seconds(now - request.arrived);
   ask.by_price = rule.warm.price;
   warm_views.clear();
-  for (const policy::ReplicaView& view : views) {
-    if (!replicas.row(view.replica).state.rank) continue;
+  for (const policy::ReplicaView& view : views)
     warm_views.push_back(warm_view(view, asking, is_resident && view.replica == ask.home));
-  }
   if (ask.home != no_replica && ask.home < book.replica_count())
     ask.reread_s = book.reread_s(request.reading, ask.home);
   policy::Decision decision = policy::warm(warm_views, ask);
