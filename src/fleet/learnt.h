@@ -56,7 +56,6 @@ class Learnt {
   double decode_s() const;  // of one answer, alone
   double hit_service_s() const { return hit_service_.value_or(0); }
   double turn_s() const;  // of a hit turn: as seen, or as it should be
-  const InterToken& inter_token() const { return inter_token_; }
   Tokens output() const { return {static_cast<std::int64_t>(output_.value_or(256))}; }
   void grew(Tokens by) { growth_.add(static_cast<double>(by.count)); }
   Tokens growth() const { return {static_cast<std::int64_t>(growth_.value_or(0))}; }  // of a context in one turn

@@ -197,3 +197,13 @@ def test_a_trace_with_a_broken_line_stops_before_it_starts(tmp_path, broken, wor
     file.write_text(good * 2 + broken + "\n" + good)
     line = refused("--workload", f"trace:{file}")
     assert all(word in line for word in [str(file), *words]), line
+
+
+def test_advice_on_planned_sizes():
+    told = rows("--advise", "--sessions", "8,16")
+    assert [row["sessions"] for row in told] == [8, 16]
+    assert told[0]["kv_tokens"] == 4 * 34000 and told[0]["sessions_fit"] == 13
+    assert told[0]["replicas_for_all"] <= 4 < told[1]["replicas_for_all"]
+    assert "fp8 KV would fit 26" in told[1]["advice"]
+    words = simulate("--advise", "--sessions", "16").stdout
+    assert "13 sessions fit, 16 are active" in words and "replicas would hold all" in words
