@@ -8,7 +8,7 @@
 namespace wg::gateway {
 namespace {
 
-const std::string& begun_anew(const std::string& path) {
+std::string begun_anew(const std::string& path) {
   const std::ofstream file(path, std::ios::trunc);
   if (!file) throw std::runtime_error("record.decisions: " + path + " cannot be written");
   return path;
