@@ -37,7 +37,10 @@ void Fleet::State::on(const ReplicaSampled& event) {
   if (!knows(event.engine)) return;
   replicas.sampled(event);
   const Engine& engine = replicas.engine(event.engine);
-  if (event.rank < engine.rank_rows.size()) book.sampled(engine.rank_rows[event.rank], event, rules[engine.pool].warm);
+  if (event.rank >= engine.rank_rows.size()) return;
+  WarmRules its_rules = rules[engine.pool].warm;
+  its_rules.holds_seats = rules[engine.pool].policy == policy::PolicyName::warm;  // else preemptions are not its doing
+  book.sampled(engine.rank_rows[event.rank], event, its_rules);
 }
 
 void Fleet::State::on(const ProbeGood& event) {

@@ -34,7 +34,7 @@ void WarmBook::sampled(ReplicaIndex index, const ReplicaSampled& sample, const W
   if (its.counters.look(sample.prefix_queries, sample.prefix_hits, !its.unread.empty())) its.ledger.forget_idle();
   const double more = its.preemptions < 0 ? 0 : sample.preemptions - its.preemptions;
   its.preemptions = sample.preemptions;
-  if (more > 0 && rules.safety_net) its.size.net().preempted(more);
+  if (more > 0 && rules.holds_seats && rules.safety_net) its.size.net().preempted(more);
 }
 
 // Where nobody tells a size the shadow is larger than what is believed, so that what stays beyond it is seen.
