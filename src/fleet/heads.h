@@ -3,6 +3,9 @@
 // Invariant: a size is never negative. Owner: the fleet.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "core/bounded_map.h"
 #include "core/ids.h"
 #include "core/units.h"
@@ -11,23 +14,30 @@ namespace wg::fleet {
 
 class Heads {
  public:
-  Heads() : sizes_(4096) {}
+  Heads() : heads_(4096) {}
   Tokens size(const SessionKey& head) const {
-    const Tokens* const known = head ? sizes_.peek(head) : nullptr;
-    return known ? *known : Tokens{};
+    const Head* const known = head ? heads_.peek(head) : nullptr;
+    return known ? known->size : Tokens{};
   }
   // A lineage that was new on its replica found so much of its prompt cached there.
   void found(const SessionKey& head, Tokens cached) {
     if (!head || cached.count <= 0) return;
-    Tokens* const known = sizes_.touch(head);
-    if (!known) return void(sizes_.put(head, cached));
-    // A head that is being evicted is found in part, a prompt that agrees further in more: neither is believed whole.
-    const std::int64_t step = std::max<std::int64_t>(known->count / 8, 16);
-    known->count += std::clamp(cached.count - known->count, -step, step);
+    Head* const known = heads_.touch(head);
+    if (!known) return void(heads_.put(head, {cached, cached}));
+    // A head that is being evicted, or that only begins as an older one does, is found in part; a prompt that agrees
+    // further, in more: none of these is believed whole. What two in a row have found is.
+    const std::int64_t step = std::max<std::int64_t>(known->size.count / 8, 16);
+    const bool is_seen_twice = std::abs(cached.count - known->last.count) <= 16;
+    known->size.count =
+        is_seen_twice ? cached.count : known->size.count + std::clamp(cached.count - known->size.count, -step, step);
+    known->last = cached;
   }
 
  private:
-  BoundedMap<SessionKey, Tokens> sizes_;
+  struct Head {
+    Tokens size, last;
+  };
+  BoundedMap<SessionKey, Head> heads_;
 };
 
 }  // namespace wg::fleet
