@@ -78,6 +78,7 @@ int simulate(const SimulateWords& words) {
   }
   std::vector<sim::ReportRun> runs = run_all(*plan, words);
   std::vector<sim::LoopRows> all;
+  all.reserve(runs.size());
   for (const sim::ReportRun& run : runs) all.push_back(run.rows);
   std::cout << (words.json ? sim::json_of(all) : sim::table_of(all)) << std::flush;
   if (words.html.empty()) return 0;
