@@ -277,6 +277,9 @@ Task<void> exhausted(Loop& loop, std::uint16_t port) {
   loop.stop();
 }
 TEST(Dial, WithoutADescriptorNobodyElseIsBlamed) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer looks at memory through a pipe, and there is no descriptor for one";
+#endif
   Loop loop;
   auto listener = Listener::bind(loop, "127.0.0.1", 0, false);
   rlimit limit{};
