@@ -64,7 +64,6 @@ class World:
             engine.script(fine(before=gate))
         connection = self.send("chat", key, **extra)
         wait_until(lambda: self.reached() == before + 1, what="a turn is at an engine")
-        wait_until(lambda: sum(len(engine._scripts) for engine in self.engines) == len(self.engines) - 1, what="it has taken its script")
         for engine in self.engines:  # the others' scripts were not for their next requests
             with engine._lock:
                 engine._scripts.clear()
@@ -126,7 +125,7 @@ def test_a_short_wait_looks_like_none(make_world, dialect, stream):
     world = make_world()
     gate, held = world.hold("first")
     waiter = world.waiter(dialect, "second", stream=stream)
-    assert world.gateway.in_flight() == 1 and world.waiting() == 1
+    assert world.gateway.in_flight() == 1 and world.reached() == 1
     gate.set()
     answer = waiter.answer().read_all()
     assert (answer.status, answer.header("x-warmgate-route"), answer.header("x-warmgate-replica")) == (200, "placed", "m/e0/0")
@@ -235,7 +234,7 @@ def test_who_leaves_the_queue_leaves_no_trace(make_world, how, phase, threads):
     LEAVE[how](leaver)
     world.wait_for_waiters(2)
     assert "outcome=client_gone" in world.line("rq-leaver") and "route=waiting" in world.line("rq-leaver")
-    assert world.gateway.in_flight() == 1 and world.waiting() == 1
+    assert world.gateway.in_flight() == 1 and world.reached() == 1
 
     order = []
     world.engine.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), fine()(exchange))
