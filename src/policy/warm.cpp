@@ -28,6 +28,13 @@ const char* rule_of(Admission how, bool at_home, bool has_home) {
   if (at_home) return "seat: home";
   return has_home ? "move: cheaper than home" : "seat: the cheapest";
 }
+
+// Its home is full, and reading elsewhere takes longer. Nobody knows how soon home has room: who waits for as long as
+// the longer reading takes, and then moves, waits at most twice what the best choice would have cost (ski rental).
+bool is_worth_waiting(const WarmView& home, const WarmView& best, const WarmAsk& ask) {
+  const double gain = best.prefill_s - home.prefill_s;
+  return home.up && gain > least_gain_to_wait_s && ask.waited_s < gain;
+}
 }  // namespace
 
 Admission admission(const WarmView& view, const WarmAsk& ask) {
@@ -44,15 +51,6 @@ Admission admission(const WarmView& view, const WarmAsk& ask) {
   // newcomer displaces could have been read again.
   return ask.keep_busy && view.expected_back_s > view.displaced_s ? Admission::keeps_busy : Admission::no;
 }
-
-namespace {
-// Its home is full, and reading elsewhere takes longer. Nobody knows how soon home has room: who waits for as long as
-// the longer reading takes, and then moves, waits at most twice what the best choice would have cost (ski rental).
-bool is_worth_waiting(const WarmView& home, const WarmView& best, const WarmAsk& ask) {
-  const double gain = best.prefill_s - home.prefill_s;
-  return home.up && gain > least_gain_to_wait_s && ask.waited_s < gain;
-}
-}  // namespace
 
 Decision warm(std::span<const WarmView> pool, const WarmAsk& ask) {
   Decision decision;
