@@ -129,13 +129,14 @@ Tokens WarmBook::need_now(const Asking& asking, ReplicaIndex at) const {
 }
 
 // A resident grows with each turn of its quantum. Without room for that, residents outgrow the cache together. Who
-// leaves after this turn needs none.
+// leaves after this turn needs none. At most as much again as it has: where turns take next to no time a quantum has
+// thousands of them, and one seat would take the cache.
 Tokens WarmBook::reserve(const Asking& asking, ReplicaIndex at) const {
   const double growth = static_cast<double>(replicas_[at].learnt.growth().count);
   if (growth <= 0 || !asking.lineage || !stays(*asking.lineage, at, asking.gap_s)) return {};
   const Seat* const seat = replicas_[at].seats.find(asking.reading->lineage);
   const double turns_left = quantum(at, asking.reading->prompt, asking.gap_s) - (seat ? seat->turns : 0) - 1;
-  return {static_cast<std::int64_t>(std::max(turns_left, 0.0) * growth)};
+  return std::min(Tokens{static_cast<std::int64_t>(std::max(turns_left, 0.0) * growth)}, asking.reading->prompt);
 }
 
 Outlook WarmBook::outlook(const Asking& asking, ReplicaIndex at) const {

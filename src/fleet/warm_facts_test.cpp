@@ -61,6 +61,24 @@ TEST(WarmFacts, OneThatNeverHitsIsFoundOutAndSaidOnce) {
   EXPECT_EQ(w.warm(0).seats, 1u);
 }
 
+// Short answers from a warm cache: a quantum of thousands of turns, and growth in each. 25k tokens x 16 in a million.
+TEST(WarmFacts, NobodyWaitsBecauseOfAnEngineThatAnswersAtOnce) {
+  Told w(Tokens{1'000'000});
+  for (int turn = 0; turn < 20; ++turn) {
+    std::vector<RequestId> open;
+    for (std::uint64_t session = 1; session <= 16; ++session) {
+      open.push_back(w.arrive(session, 20'000 + 500 * turn));
+      ASSERT_FALSE(w.waits(open.back())) << turn;
+      w.first_content(open.back());
+    }
+    for (const RequestId id : open) {
+      w.pass(300us);
+      w.finish(id, turn == 0 ? 0 : 19'500 + 500 * turn);
+    }
+  }
+  EXPECT_LE(w.warm(0).seat_tokens.count, 1'000'000);
+}
+
 TEST(WarmFacts, CountersTellWhatAnswersDoNot) {
   Told w(Tokens{34'000});
   double queries = 500, hits = 100;
