@@ -25,7 +25,7 @@ bool Fleet::State::knows(EngineIndex engine) const {
 void Fleet::State::on(const EngineFound& event) {
   if (!knows(event.engine)) return;
   const bool is_new = replicas.found(event);
-  for (const ReplicaIndex index : replicas.engine(event.engine).rank_rows) book.found(index, event);
+  for (const ReplicaIndex index : replicas.engine(event.engine).rank_rows) book.replica(index).found(event);
   if (!is_new) return;
   // What comes back as something else has to show that it is well, as any other.
   replicas.engine(event.engine).health.unknown();
@@ -40,7 +40,7 @@ void Fleet::State::on(const ReplicaSampled& event) {
   if (event.rank >= engine.rank_rows.size()) return;
   WarmRules its_rules = rules[engine.pool].warm;
   its_rules.holds_seats = rules[engine.pool].policy == policy::PolicyName::warm;  // else preemptions are not its doing
-  book.sampled(engine.rank_rows[event.rank], event, its_rules);
+  book.replica(engine.rank_rows[event.rank]).sampled(event, its_rules);
 }
 
 void Fleet::State::on(const ProbeGood& event) {

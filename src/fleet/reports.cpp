@@ -91,12 +91,13 @@ void Fleet::State::let_go(Request& request, bool came_to_its_end) {
   WarmRules its_rules = rule.warm;
   its_rules.holds_seats = rule.policy == policy::PolicyName::warm;
   const ReplicaIndex at = request.reading.at;
-  const bool kept = book.keeps_prefixes(at);
-  const std::uint64_t steps = book.replica(at).size.net().steps_down();
+  const WarmReplica& its = book.replica(at);
+  const bool kept = its.keeps_prefixes();
+  const std::uint64_t steps = its.size.net().steps_down();
   book.ended(request.asked.request, request.reading, now, came_to_its_end, its_rules);
-  if (kept && !book.keeps_prefixes(at))
+  if (kept && !its.keeps_prefixes())
     doubt_cache(at, "nothing is ever found in its cache: no seats are held there, turns go by load");
-  if (book.replica(at).size.net().steps_down() > steps)
+  if (its.size.net().steps_down() > steps)
     doubt_cache(at, "residents find less than they should, or are preempted: seats use less of its cache");
 }
 

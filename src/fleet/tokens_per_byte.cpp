@@ -23,4 +23,15 @@ void TokensPerByte::add(std::int64_t bytes, Tokens tokens) {
   value_ = std::clamp(value_ * std::exp(by), least, most);
 }
 
+const TokensPerByte& TokenRatios::of(PoolIndex pool, std::uint32_t dialect) const {
+  static const TokensPerByte never_met;
+  return pool < by_pool_.size() && dialect < dialects ? by_pool_[pool][dialect] : never_met;
+}
+
+void TokenRatios::add(PoolIndex pool, std::uint32_t dialect, std::int64_t bytes, Tokens tokens) {
+  if (dialect >= dialects) return;
+  if (pool >= by_pool_.size()) by_pool_.resize(pool + 1);
+  by_pool_[pool][dialect].add(bytes, tokens);
+}
+
 }  // namespace wg::fleet

@@ -4,9 +4,10 @@
 // fleet.
 #pragma once
 
-#include <cstdint>
+#include <array>
+#include <vector>
 
-#include "core/units.h"
+#include "fleet/events.h"
 
 namespace wg::fleet {
 
@@ -22,6 +23,16 @@ class TokensPerByte {
  private:
   double value_ = guess, weight_ = 0.2;
   std::uint64_t samples_ = 0;
+};
+
+// Those of all pools and dialects. What was never met has the guess.
+class TokenRatios {
+ public:
+  const TokensPerByte& of(PoolIndex pool, std::uint32_t dialect) const;
+  void add(PoolIndex pool, std::uint32_t dialect, std::int64_t bytes, Tokens tokens);
+
+ private:
+  std::vector<std::array<TokensPerByte, dialects>> by_pool_;
 };
 
 }  // namespace wg::fleet

@@ -33,7 +33,7 @@ bool Fleet::State::takes_a_seat(const Request& request) const {
 bool Fleet::State::one_keeps_prefixes(PoolIndex pool) const {
   for (const EngineIndex engine : replicas.engines_of(pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows)
-      if (book.keeps_prefixes(index)) return true;
+      if (book.replica(index).keeps_prefixes()) return true;
   return false;
 }
 
@@ -57,7 +57,7 @@ void Fleet::State::queue(Request& request) {
   double reading_s = 0;
   if (rules[request.asked.pool].warm.order) {
     urgency = urgency_of(request.asked.kind, lineage);
-    reading_s = book.reading_ahead_s(request.reading);
+    reading_s = book.forecast().reading_ahead_s(request.reading);
   }
   request.queued = policy::queue_key(request.arrived, request.asked.request, urgency, reading_s);
   waiting[request.asked.pool].queue.emplace(*request.queued, request.asked.request);
@@ -127,8 +127,10 @@ bool Fleet::State::try_waiter(Request& request, const Openings& openings) {
     return true;
   }
   leave_queue(request);
-  const Tokens need = book.outlook(book.asking(request.reading), decision.replica).need;
-  book.replica(decision.replica).seats.make_room(need, book.capacity(decision.replica));
+  const Forecast forecast = book.forecast();
+  const Tokens need = forecast.outlook(forecast.asking(request.reading), decision.replica).need;
+  WarmReplica& its = book.replica(decision.replica);
+  its.seats.make_room(need, its.seat_capacity());
   dispatch(request, decision);
   return true;
 }

@@ -15,15 +15,13 @@ constexpr Duration longest_wait = std::chrono::minutes(10);
 // k residents with an overflow O give k turns in T + k pf(O) seconds, one less gives k - 1 in T.
 bool Fleet::State::outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const {
   const WarmReplica& its = book.replica(lineage.home);
+  const Forecast forecast = book.forecast();
   const double residents = static_cast<double>(its.seats.all().size());
-  const Tokens needed =
-      its.seats.taken() - seat.own + std::max(seat.own, book.need_now(book.asking(request.reading), lineage.home));
-  const Tokens over = needed - book.capacity(lineage.home);
+  const Tokens need = std::max(seat.own, forecast.need_now(forecast.asking(request.reading), lineage.home));
+  const Tokens over = need - seat.own - its.room();
   if (over <= Tokens{} || residents < 2) return false;
-  const policy::PrefillModel& model = its.learnt.prefill();
-  const double over_s = policy::prefill_s(model, over, lineage.context - over) - model.base_s;
-  const double turn_s = its.learnt.turn_s() + book.gaps().expected_s(lineage.gaps, lineage.wait);
-  return residents * (residents - 1) * over_s > turn_s;
+  const double turn_s = its.learnt.turn_s() + forecast.pause_s(lineage);
+  return residents * (residents - 1) * its.read_s(over, lineage.context - over) > turn_s;
 }
 
 double Fleet::State::waiting_per_seat(PoolIndex pool) const {
@@ -42,11 +40,9 @@ bool Fleet::State::yields(const Seat& seat, const Request& request) const {
   if (!lineage) return true;
   if (outgrown(*lineage, seat, request)) return true;
   if (room.queue.empty()) return false;
-  const Learnt& learnt = book.replica(lineage->home).learnt;
-  const double gap_s = book.gaps().expected_s(lineage->gaps, lineage->wait);
-  const double reread_s = policy::prefill_s(learnt.prefill(), lineage->context, {});
-  const auto quantum =
-      policy::quantum_turns(rules[pool].warm.mode, reread_s, learnt.turn_s() + gap_s, waiting_per_seat(pool));
+  const WarmReplica& its = book.replica(lineage->home);
+  const auto quantum = its.quantum(rules[pool].warm.mode, its.rotation_s(lineage->context),
+                                   book.forecast().pause_s(*lineage), waiting_per_seat(pool));
   if (quantum) return seat.turns >= *quantum;
   return seat.turns >= policy::least_quantum && now - room.queue.begin()->first.due > longest_wait;
 }
@@ -60,21 +56,21 @@ bool Fleet::State::may_stay(const Request& request) const {
 
 policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const Asking& asking,
                                          bool is_resident) const {
-  const Outlook outlook = book.outlook(asking, view.replica);
+  const Outlook outlook = book.forecast().outlook(asking, view.replica);
   const WarmReplica& its = book.replica(view.replica);
   policy::WarmView out;
   out.replica = view.replica;
   out.up = view.up;
   out.in_flight = static_cast<std::uint32_t>(view.in_flight);
-  out.crowd_s = book.crowd_s(view.replica);
+  out.crowd_s = book.forecast().crowd_s(view.replica);
   out.seated = static_cast<std::uint32_t>(its.seats.all().size());
   if (out.seated > 0 && its.seats.find(asking.reading->lineage)) --out.seated;  // nobody crowds himself
-  out.unread = static_cast<std::uint32_t>(its.unread.size());
-  out.backlog_s = its.backlog_s(now);
+  out.unread = static_cast<std::uint32_t>(its.backlog.turns());
+  out.backlog_s = its.backlog.seconds(now);
   out.cached = outlook.cached;
   out.prefill_s = outlook.read_s;
   out.need = outlook.need;
-  out.room = book.capacity(view.replica) - its.seats.taken();
+  out.room = its.room();
   out.capacity = its.capacity.value_or(Tokens{});
   out.is_resident = is_resident;
   out.is_empty = its.seats.all().empty();
@@ -98,10 +94,10 @@ Openings Fleet::State::openings_of(PoolIndex pool) const {
       if (!replicas.up(replicas.row(index))) continue;
       out.one_is_up = true;
       const WarmReplica& its = book.replica(index);
-      if (its.unread.size() >= policy::most_unread) continue;
+      if (its.backlog.turns() >= policy::most_unread) continue;
       out.one_is_idle = out.one_is_idle || its.seats.in_flight() == 0;
-      const Tokens leaving = its.unread.empty() ? its.seats.leaving() : Tokens{};
-      out.most = std::max(out.most, book.capacity(index) - its.seats.taken() + leaving - its.learnt.output());
+      const Tokens leaving = its.backlog.empty() ? its.seats.leaving() : Tokens{};
+      out.most = std::max(out.most, its.room() + leaving - its.learnt.output());
     }
   return out;
 }
@@ -109,7 +105,8 @@ Openings Fleet::State::openings_of(PoolIndex pool) const {
 // No replica that is up has a place for it: found out without pricing any. Those that wait are looked at often.
 bool Fleet::State::is_hopeless(const Request& request, const Openings& openings) const {
   if (!rules[request.asked.pool].warm.late_binding) return false;
-  const Asking asking = book.asking(request.reading);
+  const Forecast forecast = book.forecast();
+  const Asking asking = forecast.asking(request.reading);
   const Tokens own = asking.reading->prompt - std::min(asking.head, asking.reading->prompt);
   if (openings.one_is_up && !openings.one_is_idle && own > openings.most) return true;
   bool one_is_up = false;
@@ -117,7 +114,7 @@ bool Fleet::State::is_hopeless(const Request& request, const Openings& openings)
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) {
       if (!replicas.up(replicas.row(index))) continue;
       if (std::find(request.tried.begin(), request.tried.end(), index) != request.tried.end()) continue;
-      if (!policy::is_hopeless(book.glance(asking, index))) return false;
+      if (!policy::is_hopeless(forecast.glance(asking, index))) return false;
       one_is_up = true;
     }
   return one_is_up;
@@ -129,10 +126,11 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   replicas.loads(asked.pool, views);
   if (!request.tried.empty()) policy::leave_out_tried(views, request.tried);
 
-  const Asking asking = book.asking(request.reading);
+  const Asking asking = book.forecast().asking(request.reading);
   policy::WarmAsk ask;
   ask.home = asking.lineage ? asking.lineage->home : no_replica;
-  if (ask.home != no_replica && !book.keeps_prefixes(ask.home)) ask.home = no_replica;  // it has nothing there
+  if (ask.home != no_replica && !book.replica(ask.home).keeps_prefixes())
+    ask.home = no_replica;  // it has nothing there
   ask.must_fit = rule.warm.late_binding;
   ask.keep_busy = rule.warm.keep_busy;
   ask.may_move = rule.warm.move;
@@ -142,8 +140,7 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   warm_views.clear();
   for (const policy::ReplicaView& view : views)
     warm_views.push_back(warm_view(view, asking, is_resident && view.replica == ask.home));
-  if (ask.home != no_replica && ask.home < book.replica_count())
-    ask.reread_s = book.reread_s(request.reading, ask.home);
+  if (ask.home != no_replica) ask.reread_s = book.replica(ask.home).read_s(request.reading.prompt);
   policy::Decision decision = policy::warm(warm_views, ask);
   // A title call lies beside the conversation: it does not take the session along.
   const Session* const session = sessions.peek(asked.session);

@@ -25,29 +25,34 @@ std::string advice(const WarmPoolState& pool) {
   return text;
 }
 
-std::vector<WarmReplicaState> Fleet::warm_replicas(TimePoint now) const {
-  std::vector<WarmReplicaState> all;
-  for (ReplicaIndex index = 0; index < state_->book.replica_count(); ++index) {
-    if (state_->replicas.row(index).state.retired || !state_->replicas.row(index).state.rank) continue;
-    all.push_back(state_->book.state_of(index, std::max(now, state_->now)));
+namespace {
+// Of the lineages that sit there: the mean of what each would be held for.
+double usual_break_even_s(const WarmBook& book, ReplicaIndex index) {
+  const Forecast forecast = book.forecast();
+  double sum = 0, count = 0;
+  for (const Seat& seat : book.replica(index).seats.all()) {
+    const Lineage* const lineage = book.find(seat.lineage);
+    if (!lineage || lineage->turns == 0) continue;
+    sum += forecast.break_even_s(*lineage, index, forecast.pause_s(*lineage));
+    ++count;
   }
-  return all;
+  return count > 0 ? sum / count : 0;
 }
 
-WarmReplicaState WarmBook::state_of(ReplicaIndex index, TimePoint now) const {
-  const WarmReplica& its = replicas_[index];
+WarmReplicaState state_of(const WarmBook& book, ReplicaIndex index, TimePoint now) {
+  const WarmReplica& its = book.replica(index);
   WarmReplicaState out;
   out.index = index;
   out.seats = static_cast<std::uint32_t>(its.seats.all().size());
   for (const Seat& seat : its.seats.all()) out.seats_idle += seat.in_flight == 0;
-  out.unread = static_cast<std::uint32_t>(its.unread.size());
+  out.unread = static_cast<std::uint32_t>(its.backlog.turns());
   out.seat_tokens = its.seats.taken();
   out.told = its.size.told();
   out.capacity = its.capacity;
   out.is_learnt = its.size.is_learnt();
   out.share = its.size.net().share();
   out.steps_down = its.size.net().steps_down();
-  out.keeps_prefixes = !its.keeps.no();
+  out.keeps_prefixes = its.keeps_prefixes();
   out.told_by_answer = its.told_by_answer;
   out.told_by_counters = its.told_by_counters;
   out.shadow_tokens = its.ledger.total();
@@ -59,8 +64,8 @@ WarmReplicaState WarmBook::state_of(ReplicaIndex index, TimePoint now) const {
   out.prefill_samples = its.learnt.fit().samples();
   out.hit_service_s = its.learnt.hit_service_s();
   out.decode_s = its.learnt.decode_s();
-  out.backlog_s = its.backlog_s(now);
-  out.break_even_s = usual_break_even_s(index);
+  out.backlog_s = its.backlog.seconds(now);
+  out.break_even_s = usual_break_even_s(book, index);
   out.output = its.learnt.output();
   out.growth = its.learnt.growth();
   out.hit_step = its.learnt.step();
@@ -68,17 +73,15 @@ WarmReplicaState WarmBook::state_of(ReplicaIndex index, TimePoint now) const {
   out.hits_missed = its.hits_missed;
   return out;
 }
+}  // namespace
 
-// Of the lineages that sit there: the mean of what each would be held for.
-double WarmBook::usual_break_even_s(ReplicaIndex index) const {
-  double sum = 0, count = 0;
-  for (const Seat& seat : replicas_[index].seats.all()) {
-    const Lineage* const lineage = lineages_.peek(seat.lineage);
-    if (!lineage || lineage->turns == 0) continue;
-    sum += break_even_s(index, *lineage, gaps_.expected_s(lineage->gaps, lineage->wait));
-    ++count;
+std::vector<WarmReplicaState> Fleet::warm_replicas(TimePoint now) const {
+  std::vector<WarmReplicaState> all;
+  for (ReplicaIndex index = 0; index < state_->book.facts().replicas.size(); ++index) {
+    if (state_->replicas.row(index).state.retired || !state_->replicas.row(index).state.rank) continue;
+    all.push_back(state_of(state_->book, index, std::max(now, state_->now)));
   }
-  return count > 0 ? sum / count : 0;
+  return all;
 }
 
 namespace {
@@ -113,14 +116,14 @@ WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
   WarmPoolState out;
   WorkingSet set{out, {}};
   for (std::uint32_t dialect = 0; dialect < dialects; ++dialect)
-    if (const TokensPerByte& ratio = book.tokens_per_byte(pool, dialect); ratio.samples() > 0)
+    if (const TokensPerByte& ratio = book.facts().ratios.of(pool, dialect); ratio.samples() > 0)
       out.ratios.push_back({dialect, ratio.value(), ratio.samples()});
 
   const auto is_known = [&](const Lineage& lineage) {
     return lineage.context > Tokens{} && (lineage.in_flight > 0 || then - lineage.last_end <= active_for);
   };
-  book.for_each_lineage([&](const Lineage& lineage) {
-    if (lineage.pool == pool && is_known(lineage)) set.add(lineage.context, book.heads().size(lineage.head));
+  book.facts().lineages.for_each([&](const SessionKey&, const Lineage& lineage) {
+    if (lineage.pool == pool && is_known(lineage)) set.add(lineage.context, book.facts().heads.size(lineage.head));
   });
   const WaitingRoom& room = state.waiting.at(pool);
   out.waiting = room.queue.size();
@@ -128,7 +131,7 @@ WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
     const Request& waiter = state.requests.at(id);
     out.longest_wait_s = std::max(out.longest_wait_s, to_seconds(then - waiter.arrived));
     const Lineage* const lineage = book.find(waiter.reading.lineage);
-    if (!lineage || !is_known(*lineage)) set.add(waiter.reading.prompt, book.heads().size(waiter.reading.head));
+    if (!lineage || !is_known(*lineage)) set.add(waiter.reading.prompt, book.facts().heads.size(waiter.reading.head));
   }
   std::size_t replicas = 0;
   out.keeps_prefixes = state.one_keeps_prefixes(pool);

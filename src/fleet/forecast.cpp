@@ -1,0 +1,117 @@
+#include "fleet/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policy/break_even.h"
+
+namespace wg::fleet {
+
+// What the engine counted of the turn before, and the text that has come since.
+Tokens Forecast::prompt(const RequestArrived& asked, const Lineage& lineage) const {
+  if (asked.text_bytes <= 0) return asked.prompt_estimate;
+  const TokensPerByte& ratio = facts_.ratios.of(asked.pool, asked.dialect);
+  if (lineage.text_bytes <= 0) return ratio.of(asked.text_bytes);
+  if (asked.text_bytes >= lineage.text_bytes) return lineage.prompt + ratio.of(asked.text_bytes - lineage.text_bytes);
+  const double kept = static_cast<double>(asked.text_bytes) / static_cast<double>(lineage.text_bytes);
+  return {static_cast<std::int64_t>(kept * static_cast<double>(lineage.prompt.count))};
+}
+
+double Forecast::pause_s(const Lineage& lineage) const { return facts_.gaps.expected_s(lineage.gaps, lineage.wait); }
+
+Asking Forecast::asking(const Reading& reading) const {
+  Asking out{&reading, facts_.lineages.peek(reading.lineage), facts_.heads.size(reading.head), 0};
+  if (out.lineage) out.gap_s = pause_s(*out.lineage);
+  return out;
+}
+
+Tokens Forecast::cached(const Asking& asking, ReplicaIndex at) const {
+  const WarmReplica& its = replica(at);
+  if (!its.keeps_prefixes()) return {};
+  const Reading& reading = *asking.reading;
+  const Tokens head = asking.head, head_there = head > Tokens{} ? its.ledger.held(reading.head) : Tokens{};
+  Tokens cached = std::min(head, head_there);
+  if (asking.lineage && asking.lineage->may_be_at(at) && is_nearly(head_there, head))
+    cached += its.ledger.held(reading.lineage);
+  if (cached == Tokens{} && reading.parent_head) {
+    const double shared =
+        facts_.parent_share.value_or(0) * static_cast<double>(its.ledger.held(reading.parent_head).count);
+    cached.count = static_cast<std::int64_t>(shared);
+  }
+  cached = std::min(cached, reading.prompt - Tokens{1});  // an engine computes at least one token
+  if (const Tokens step = its.learnt.step(); step > Tokens{1}) cached.count -= cached.count % step.count;
+  return std::max(cached, Tokens{});
+}
+
+Tokens Forecast::need_now(const Asking& asking, ReplicaIndex at) const {
+  const Reading& reading = *asking.reading;
+  const WarmReplica& its = replica(at);
+  const Tokens whole = reading.prompt + its.learnt.output();
+  if (asking.head <= Tokens{} || !its.seats.counts_head(reading.head)) return whole;
+  return whole - std::min(asking.head, reading.prompt);
+}
+
+// A resident grows with each turn of its quantum. Without room for that, residents outgrow the cache together. Who
+// leaves after this turn needs none. At most as much again as it has: where turns take next to no time a quantum has
+// thousands of them, and one seat would take the cache.
+Tokens Forecast::reserve(const Asking& asking, ReplicaIndex at) const {
+  const WarmReplica& its = replica(at);
+  const double growth = static_cast<double>(its.learnt.growth().count);
+  if (growth <= 0 || !asking.lineage || !stays(*asking.lineage, at, asking.gap_s)) return {};
+  const Tokens prompt = asking.reading->prompt;
+  const Seat* const seat = its.seats.find(asking.reading->lineage);
+  const double turns_left = its.usual_quantum(its.rotation_s(prompt), asking.gap_s) - (seat ? seat->turns : 0) - 1;
+  return std::min(Tokens{static_cast<std::int64_t>(std::max(turns_left, 0.0) * growth)}, prompt);
+}
+
+Outlook Forecast::outlook(const Asking& asking, ReplicaIndex at) const {
+  Outlook out;
+  out.cached = cached(asking, at);
+  out.need = need_now(asking, at) + reserve(asking, at);
+  out.read_s = replica(at).read_s(asking.reading->prompt - out.cached, out.cached);
+  return out;
+}
+
+policy::WarmGlance Forecast::glance(const Asking& asking, ReplicaIndex at) const {
+  const WarmReplica& its = replica(at);
+  policy::WarmGlance out;
+  out.in_flight = its.seats.in_flight();
+  out.unread = static_cast<std::uint32_t>(its.backlog.turns());
+  out.room = its.room();
+  out.leaving = its.seats.leaving();
+  out.need_at_least = asking.reading->prompt + its.learnt.output() - std::min(asking.head, asking.reading->prompt);
+  return out;
+}
+
+double Forecast::reading_ahead_s(const Reading& reading) const {
+  const Asking its_asking = asking(reading);
+  const Lineage* const lineage = its_asking.lineage;
+  if (!lineage || facts_.replicas.empty()) return 0;
+  const bool has_home = lineage->home != no_replica;
+  const ReplicaIndex at = has_home ? lineage->home : 0;
+  if (stays(*lineage, at, its_asking.gap_s)) return 0;
+  return has_home ? outlook(its_asking, at).read_s : replica(at).read_s(reading.prompt);
+}
+
+double Forecast::crowd_s(ReplicaIndex at) const {
+  return 2 * facts_.all_tokens.each_more_s() * static_cast<double>(replica(at).learnt.output().count);
+}
+
+double Forecast::break_even_s(const Lineage& lineage, ReplicaIndex at, double gap_s) const {
+  const WarmReplica& its = replica(at);
+  const Tokens head = facts_.heads.size(lineage.head), own = std::max(lineage.context - head, Tokens{1});
+  policy::ServiceFacts facts;
+  facts.residents =
+      std::floor(static_cast<double>((its.seat_capacity() - head).count) / static_cast<double>(own.count));
+  facts.reread_s = its.read_s(own, head);
+  facts.decode_s = its.learnt.decode_s();
+  facts.hit_service_s = its.learnt.hit_service_s();
+  facts.quantum = its.usual_quantum(facts.reread_s, gap_s);
+  return policy::break_even_s(facts);
+}
+
+bool Forecast::stays(const Lineage& lineage, ReplicaIndex at, double gap_s) const {
+  return policy::is_worth_holding(break_even_s(lineage, at, gap_s), gap_s);
+}
+
+}  // namespace wg::fleet

@@ -1,0 +1,54 @@
+// What is expected of a turn on each replica: how much of its prompt is cached there, what seat it needs, how long it
+// takes to read, and for how long its seat is worth holding. Reads what is known and changes nothing.
+// Invariant: figures are finite and never below zero. Owner: the fleet.
+#pragma once
+
+#include "fleet/reading.h"
+#include "fleet/warm_facts.h"
+#include "policy/warm.h"
+
+namespace wg::fleet {
+
+// What is the same for all replicas while one request is being decided on.
+struct Asking {
+  const Reading* reading = nullptr;
+  const Lineage* lineage = nullptr;  // nullptr: nothing is known of it
+  Tokens head;                       // its size
+  double gap_s = 0;                  // the pause that is expected behind its turn
+};
+// ... and what one of them makes of it.
+struct Outlook {
+  Tokens cached;      // of its prompt, expected to be there
+  Tokens need;        // of a seat
+  double read_s = 0;  // the rest
+};
+
+class Forecast {
+ public:
+  explicit Forecast(const WarmFacts& facts) : facts_(facts) {}
+
+  Tokens prompt(const RequestArrived& asked, const Lineage& lineage) const;
+  double pause_s(const Lineage& lineage) const;  // from its last answer to its next turn
+
+  Asking asking(const Reading& reading) const;
+  Outlook outlook(const Asking& asking, ReplicaIndex at) const;
+  policy::WarmGlance glance(const Asking& asking, ReplicaIndex at) const;
+  Tokens need_now(const Asking& asking, ReplicaIndex at) const;  // of a seat, without what it will grow by ...
+  Tokens reserve(const Asking& asking, ReplicaIndex at) const;   // ... and that
+  // What is ahead of a request that waits: reading at home, or all of it; 0 if it asks for a seat that it will keep.
+  double reading_ahead_s(const Reading& reading) const;
+  double crowd_s(ReplicaIndex at) const;  // so much later come its answers for each seat
+
+  // g*: a pause up to this is worth a seat. `gap_s`: the pause that is expected.
+  double break_even_s(const Lineage& lineage, ReplicaIndex at, double gap_s) const;
+  // Whether its seat will be held for it behind the turn that it is in.
+  bool stays(const Lineage& lineage, ReplicaIndex at, double gap_s) const;
+
+ private:
+  const WarmReplica& replica(ReplicaIndex at) const { return facts_.replicas[at]; }
+  Tokens cached(const Asking& asking, ReplicaIndex at) const;
+
+  const WarmFacts& facts_;
+};
+
+}  // namespace wg::fleet
