@@ -80,6 +80,7 @@ std::string table_of(const json& replicas, const json& warm) {
                 figure(learnt, "hit_service_s", 1, " s").c_str(), figure(its, "break_even_s", 1, " s").c_str());
   }
   for (const json& pool : warm["pools"]) {
+    if (text_at(pool, "pool").empty()) continue;  // its engine has not said what it serves: a row above, not up
     out += "\n" + text_at(pool, "pool") + " (" + text_at(pool, "policy") + "): " + text_at(pool, "advice") + "\n";
     if (number_at(pool, "waiting") > 0)
       out += line("  %.0f wait for a seat, the longest for %.1f s\n", number_at(pool, "waiting"),

@@ -83,7 +83,8 @@ json candidate_row(const gateway::Directory& directory, const policy::Candidate&
 std::string warm_body(const Shared& shared) {
   const auto directory = shared.brain.directory().get();
   json pools = json::array(), replicas = json::array();
-  for (PoolIndex p = 0; p < directory->pools.size(); ++p) pools.push_back(pool_row(shared, *directory, p));
+  for (PoolIndex p = 0; p < directory->pools.size(); ++p)
+    if (!directory->is_spare(p)) pools.push_back(pool_row(shared, *directory, p));
   for (const auto& its : shared.brain.fleet().warm_replicas(shared.brain.fleet_now()))
     replicas.push_back(replica_row(*directory, its));
   return text_of({{"pools", pools}, {"replicas", replicas}});

@@ -28,4 +28,9 @@ std::string Directory::model_list() const {
   return list.empty() ? "none yet: no engine has answered" : list;
 }
 
+bool Directory::is_spare(PoolIndex pool) const {
+  return pools[pool].name.empty() &&
+         std::none_of(engines.begin(), engines.end(), [&](const EngineEntry& engine) { return engine.pool == pool; });
+}
+
 }  // namespace wg::gateway

@@ -44,6 +44,8 @@ struct Directory {
   // The pool that serves `model`: its own name, then an exact alias, then a glob, then the engine's name for it.
   std::optional<PoolIndex> pool_of(std::string_view model) const;
   std::string model_list() const;  // for errors: "a, b"
+  // Each --engine has a place for a pool of its own; once it is known to serve another's model nobody needs it.
+  bool is_spare(PoolIndex pool) const;
 };
 
 // The current picture. Held for as long as one request needs it.

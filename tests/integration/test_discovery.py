@@ -19,6 +19,17 @@ def test_engines_by_flag_alone(make_engine, tmp_path):
         gateway.stop()
 
 
+def test_spare_places_of_pools_are_not_shown(make_engine, tmp_path):
+    """Each --engine could serve a model of its own. Those that share one leave places without a name behind."""
+    gateway = Gateway.from_engines(tmp_path, [make_engine(model="qwen3-4b") for _ in range(4)])
+    try:
+        assert [pool["pool"] for pool in gateway.api("/warm")["pools"]] == ["qwen3-4b"]
+        assert [line for line in gateway.status().splitlines() if "session" in line] == ["qwen3-4b (sticky): no session is active"]
+        assert gateway.post(PATHS["chat"], body("chat", model="qwen3-4b")).status == 200
+    finally:
+        gateway.stop()
+
+
 def test_figures_of_vllm(make_engine, make_gateway):
     engine = make_engine(ranks=2)
     engine.ranks[1].running, engine.ranks[1].waiting, engine.ranks[1].kv_usage = 3, 2, 0.25

@@ -1,9 +1,7 @@
 """What `warm` learns of real answers and metrics, and what it makes of engines that tell too little or keep nothing."""
-import subprocess
 
 import pytest
 
-from harness.gateway import BINARY
 from harness.requests import PATHS, body, session
 from harness.waiting import wait_until
 
@@ -18,11 +16,6 @@ def chat(gateway, key, text, headers=()):
 
 def row(gateway):
     return gateway.api("/warm")["replicas"][0]
-
-
-def status(gateway):
-    return subprocess.run([str(BINARY), "status", "--admin", gateway.admin.removeprefix("http://")], capture_output=True,
-                          text=True, check=True, timeout=30).stdout
 
 
 @pytest.fixture
@@ -59,7 +52,7 @@ def test_without_prefix_caching_there_are_no_seats_and_one_warning(simulated):
     for n in range(4):
         chat(gateway, "a", LONG * (n + 1))
     assert row(gateway)["keeps_prefixes"] is False and row(gateway)["seats"] == 0
-    shown = status(gateway)
+    shown = gateway.status()
     assert "keeps no prefixes" in shown and "--enable-prefix-caching" in shown
     assert gateway.log().count("prefix caching is off") == 1
 
@@ -72,7 +65,7 @@ def test_counters_stand_in_where_answers_do_not_tell(simulated):
         wait_until(lambda: gateway.replicas()[0]["prefix_queries"] == seen, what="the gateway has looked")
     known = row(gateway)["cached_tokens_known"]
     assert known["by_answer"] == 0
-    shown = status(gateway)
+    shown = gateway.status()
     assert "--enable-prompt-tokens-details" in shown
 
 

@@ -123,6 +123,11 @@ class Gateway:
     def log(self):
         return self.log_file.read_text(errors="replace") + "".join(self.output)
 
+    def status(self):
+        """What `warmgate status` prints of it."""
+        return subprocess.run([str(BINARY), "status", "--admin", self.admin.removeprefix("http://")], capture_output=True,
+                              text=True, check=True, timeout=30).stdout
+
     def set_policy(self, pool_name, policy, spill_threshold=None):
         body = {"policy": policy}
         if spill_threshold is not None:
