@@ -132,6 +132,7 @@ void Gateway::State::start_pollers() {
     pollers_[engine]->set_interval(interval);
   };
   brain_.look_now = [this](EngineIndex engine) { pollers_[engine]->look_now(); };
+  brain_.look_anew = [this](EngineIndex engine) { pollers_[engine]->look_anew(); };
   for (auto& poller : pollers_) poller->start();
 }
 

@@ -42,6 +42,7 @@ struct Poller::State {
   std::coroutine_handle<> sleeper;
   TimePoint asleep_since{};
   bool stopped = false;
+  bool anew = false;  // the look under way began too early
 
   bool known = false;  // discovered since it was last down
   std::string model;
@@ -113,8 +114,10 @@ net::Task<Result<void>> look(StatePtr s) {
 
 net::Task<void> poll(StatePtr s) {
   while (!s->stopped) {
+    s->anew = false;
     const auto seen = co_await look(s);
     if (s->stopped) break;
+    if (s->anew && seen) continue;
     if (seen) {
       s->reports.good();
     } else if (seen.error().fault != Fault::self) {  // that we are out of descriptors says nothing about the engine
@@ -147,6 +150,11 @@ void Poller::look_now() {
   if (!s.sleeper) return;  // it is looking already
   if (s.loop.now() - s.asleep_since < shortest_sleep) return s.alarm.set(shortest_sleep);
   s.loop.post([state = state_] { state->wake(); });
+}
+
+void Poller::look_anew() {
+  state_->anew = true;
+  look_now();
 }
 
 }  // namespace wg::collect

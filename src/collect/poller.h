@@ -30,6 +30,8 @@ class Poller {
 
   void start();
   void look_now();  // before its time, unless it is looking already or has only just looked; on the loop
+  // ... and anew: what a look that is under way finds good was so before now, and is not reported. On the loop.
+  void look_anew();
   void set_interval(Duration interval);  // from now on; a look that is due later than that is brought forward
 
   struct State;

@@ -37,6 +37,7 @@ struct Mixer {
   void operator()(const ProbeEvery& p) {
     *this << std::uint64_t{p.engine} << static_cast<std::uint64_t>(p.interval.count());
   }
+  void operator()(const ProbeNow& p) { *this << std::uint64_t{p.engine}; }
   void operator()(const Hold& h) { *this << h.request; }
   void operator()(const SetTimer& t) {
     *this << t.timer << static_cast<std::uint64_t>(t.at.time_since_epoch().count());

@@ -46,12 +46,17 @@ void Fleet::State::on(const ReplicaSampled& event) {
 void Fleet::State::on(const ProbeGood& event) {
   if (!knows(event.engine)) return;
   Engine& engine = replicas.engine(event.engine);
-  if (engine.found && engine.health.probe_good(now)) health_changed(event.engine, "health: probe and scrape succeed");
+  if (!engine.found) return;
+  const bool was_suspected = engine.health.suspected(now);
+  if (engine.health.probe_good(now))
+    health_changed(event.engine, "health: probe and scrape succeed");
+  else if (was_suspected)
+    pump(engine.pool);  // it was nothing: those that wait are sent there again
 }
 
 void Fleet::State::on(const ProbeBad& event) {
   if (!knows(event.engine)) return;
-  if (replicas.engine(event.engine).health.probe_bad(event.refused))
+  if (replicas.engine(event.engine).health.probe_bad(event.refused, now))
     health_changed(event.engine, event.refused ? "health: probe refused" : "health: three probes in a row failed");
 }
 
@@ -77,6 +82,12 @@ void Fleet::State::met_broken(ReplicaIndex at, const char* rule) {
   const ReplicaState& row = replicas.row(at).state;
   if (row.retired) return;  // the old engine's end says nothing about the one that took its place
   if (replicas.engine(row.engine).health.broken()) health_changed(row.engine, rule);
+}
+
+void Fleet::State::met_reset(ReplicaIndex at) {
+  const ReplicaState& row = replicas.row(at).state;
+  if (row.retired) return;
+  if (replicas.engine(row.engine).health.suspect(now)) issue(ProbeNow{row.engine});
 }
 
 void Fleet::State::met_dying(ReplicaIndex at, const char* rule) {

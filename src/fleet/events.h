@@ -180,6 +180,11 @@ struct ProbeEvery {
   Duration interval{};
 };
 
+// An engine is to be looked at now, and anew: a look that is under way may have seen what was before.
+struct ProbeNow {
+  EngineIndex engine = 0;
+};
+
 // The record of a decision, and of every change of health.
 struct Note {
   enum class What : std::uint8_t {
@@ -201,7 +206,7 @@ struct Note {
   Duration waited = {};     // ... and how long it was in the queue
 };
 
-using Command = std::variant<Dispatch, Reject, ProbeEvery, Note, Hold, SetTimer>;
+using Command = std::variant<Dispatch, Reject, ProbeEvery, Note, Hold, SetTimer, ProbeNow>;
 using Commands = std::vector<Command>;
 
 }  // namespace wg::fleet

@@ -92,6 +92,7 @@ struct Words {
   std::string operator()(const ProbeEvery& p) const {
     return "probe engine " + std::to_string(p.engine) + " every " + std::to_string(p.interval.count()) + " us";
   }
+  std::string operator()(const ProbeNow& p) const { return "probe engine " + std::to_string(p.engine) + " now"; }
   std::string operator()(const Note& n) const {
     std::string words = "note " + std::to_string(static_cast<int>(n.what)) + " on request " +
                         std::to_string(n.request) + ", engine " + std::to_string(n.engine) + ": " + n.rule;

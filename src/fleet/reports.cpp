@@ -79,9 +79,10 @@ void Fleet::State::on(const Finished& event) {
   if (over) forget_session(over);
 
   if (at == no_replica) return;
-  pump(pool);
+  // Health first: who waits is not to be sent to where this one has just died.
   if (event.outcome == Outcome::died_mid_stream) met_broken(at, "health: reset in mid-stream");
   if (event.outcome == Outcome::engine_aborted) met_dying(at, "health: an abort that nobody asked for");
+  pump(pool);
 }
 
 void Fleet::State::let_go(Request& request, bool came_to_its_end) {

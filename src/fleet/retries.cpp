@@ -13,6 +13,9 @@ void Fleet::State::on(const AttemptFailed& event) {
   // Health first: whether the session's home is down decides whether it is re-homed.
   if (event.failure == policy::Failure::refused) met_broken(failed->replica, "health: connection refused");
   if (event.failure == policy::Failure::engine_dead) met_dying(failed->replica, "health: the engine says it is dead");
+  if (event.failure == policy::Failure::reset_before_head ||
+      (event.failure == policy::Failure::stale_connection && failed->fresh_connection))
+    met_reset(failed->replica);
 
   const policy::Attempts attempts{failed->retries, spec.max_retries, failed->fresh_connection,
                                   replicas.up(replicas.row(failed->replica))};

@@ -115,6 +115,8 @@ struct Fleet::State {
   void forgive(EngineIndex engine);
   void met_broken(ReplicaIndex at, const char* rule);  // real traffic showed that the engine is gone
   void met_dying(ReplicaIndex at, const char* rule);
+  void met_reset(ReplicaIndex at);             // before an answer had begun: perhaps
+  bool may_be_sent_to(ReplicaIndex at) const;  // from the queue: it is up, and not suspected of dying
 
   // Nothing of it is in flight any more where it was.
   void let_go(Request& request, bool came_to_its_end);

@@ -72,8 +72,13 @@ void Fleet::State::leave_queue(Request& request) {
 bool Fleet::State::one_stands_empty(PoolIndex pool) const {
   for (const EngineIndex engine : replicas.engines_of(pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows)
-      if (replicas.up(replicas.row(index)) && book.replica(index).seats.all().empty()) return true;
+      if (may_be_sent_to(index) && book.replica(index).seats.all().empty()) return true;
   return false;
+}
+
+bool Fleet::State::may_be_sent_to(ReplicaIndex at) const {
+  const Row& row = replicas.row(at);
+  return replicas.up(row) && !replicas.engine(row.state.engine).health.suspected(now);
 }
 
 // Looks at those that wait, in their order, and sends on whom it can.

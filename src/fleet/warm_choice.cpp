@@ -73,6 +73,7 @@ policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const 
   out.room = its.room();
   out.capacity = its.capacity.value_or(Tokens{});
   out.is_resident = is_resident;
+  out.is_suspected = view.up && !may_be_sent_to(view.replica);
   out.is_empty = its.seats.all().empty();
   if (out.need > out.room) {
     out.leaving = its.seats.leaving();
@@ -93,6 +94,7 @@ Openings Fleet::State::openings_of(PoolIndex pool) const {
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) {
       if (!replicas.up(replicas.row(index))) continue;
       out.one_is_up = true;
+      if (!may_be_sent_to(index)) continue;
       const WarmReplica& its = book.replica(index);
       if (its.backlog.turns() >= policy::most_unread) continue;
       out.one_is_idle = out.one_is_idle || its.seats.in_flight() == 0;
@@ -114,7 +116,7 @@ bool Fleet::State::is_hopeless(const Request& request, const Openings& openings)
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) {
       if (!replicas.up(replicas.row(index))) continue;
       if (std::find(request.tried.begin(), request.tried.end(), index) != request.tried.end()) continue;
-      if (!policy::is_hopeless(forecast.glance(asking, index))) return false;
+      if (may_be_sent_to(index) && !policy::is_hopeless(forecast.glance(asking, index))) return false;
       one_is_up = true;
     }
   return one_is_up;

@@ -201,8 +201,15 @@ void Brain::carry_out(const fleet::Commands& commands) {
       answer(reject->request, {*reject, rule_behind(commands, i, reject->request)});
     if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command))
       if (set_probe_interval) set_probe_interval(probe->engine, real(probe->interval));
+    if (const auto* look = std::get_if<fleet::ProbeNow>(&command)) look_at_suspect(look->engine);
     if (const auto* timer = std::get_if<fleet::SetTimer>(&command)) set_timer(*timer);
   }
+}
+
+void Brain::look_at_suspect(EngineIndex engine) {
+  log_.debug("engine " + engines_of(config_)[engine]->name +
+             " reset a request before its answer: it is being looked at");
+  if (look_anew) look_anew(engine);
 }
 
 void Brain::count_engines_up() {

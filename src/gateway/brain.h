@@ -63,6 +63,7 @@ class Brain {
   void engine_bad(EngineIndex engine, bool refused, const std::string& why);
   std::function<void(EngineIndex, Duration)> set_probe_interval;  // set by app before the loop runs
   std::function<void(EngineIndex)> look_now;                      // ... likewise; asks an engine before its time
+  std::function<void(EngineIndex)> look_anew;                     // ... and not as it was before now
   std::function<void(const std::string& pool)> pool_named;        // ... likewise; a pool's name is known from now on
 
   // Something that a flag of the engine would mend: logged once, shown in the API. On the brain's loop.
@@ -98,6 +99,7 @@ class Brain {
   void answer(RequestId request, Decision decision);
   void note(const fleet::Note& note);
   void advise(PoolIndex pool);
+  void look_at_suspect(EngineIndex engine);
   void count_engines_up();
   void rebuild_directory();
   PoolIndex pool_for(EngineIndex engine, const std::string& model);

@@ -39,7 +39,9 @@ bool is_worth_waiting(const WarmView& home, const WarmView& best, const WarmAsk&
 
 Admission admission(const WarmView& view, const WarmAsk& ask) {
   if (!view.up) return Admission::no;
-  if (!ask.must_fit || view.is_resident) return Admission::fits;
+  if (view.is_resident) return Admission::fits;
+  if (view.is_suspected) return Admission::no;
+  if (!ask.must_fit) return Admission::fits;
   if (view.unread >= most_unread) return Admission::no;
   if (view.need <= view.room) return Admission::fits;
   // One may stand ready inside the engine, which takes it as soon as a leaving one frees its room: the way from here

@@ -27,6 +27,7 @@ struct WarmView {
   double displaced_s = 0;      // reading again what would lose its protection
   double expected_back_s = 0;  // until the first of the idle residents is expected; 0: there is none
   bool is_empty = false;       // no seats at all
+  bool is_suspected = false;   // it may be dying: only residents go there
   bool is_resident = false;    // the request's lineage has a seat there: its next turn is always let in
 };
 

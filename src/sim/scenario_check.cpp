@@ -62,6 +62,7 @@ void Runner::check_answer(const Step& step, const ScenarioTalker& talker, const 
     if (name == "output") fine = holds(expected, static_cast<double>(answer.output.count));
     if (name == "ttfb") fine = holds(expected, ttfb);
     if (name == "waited") fine = holds(expected, waited);
+    if (name == "attempts") fine = holds(expected, answer.attempts);
     if (!fine) failed(step.line, "expected " + text_of(expected) + ", came: " + said);
   }
 }

@@ -16,7 +16,7 @@ struct Known {
   Kind kind;
   ExpectedOf of;
 };
-constexpr std::array<Known, 25> all{{
+constexpr std::array<Known, 26> all{{
     {"route", Kind::word, ExpectedOf::turn},
     {"replica", Kind::word, ExpectedOf::turn},
     {"outcome", Kind::word, ExpectedOf::turn},
@@ -26,6 +26,7 @@ constexpr std::array<Known, 25> all{{
     {"output", Kind::number, ExpectedOf::turn},
     {"ttfb", Kind::time, ExpectedOf::turn},
     {"waited", Kind::time, ExpectedOf::turn},
+    {"attempts", Kind::number, ExpectedOf::turn},
     {"in_flight", Kind::number, ExpectedOf::fleet},
     {"engines_idle", Kind::flag, ExpectedOf::fleet},
     {"up", Kind::number, ExpectedOf::fleet},

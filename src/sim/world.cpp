@@ -103,6 +103,7 @@ void World::State::carry_out(const fleet::Command& command) {
   if (const auto* reject = std::get_if<fleet::Reject>(&command)) rejected(*reject);
   if (const auto* timer = std::get_if<fleet::SetTimer>(&command)) push(timer->at, What::timer, 0, 0, 0, timer->timer);
   if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command)) set_interval(probe->engine, probe->interval);
+  if (const auto* probe = std::get_if<fleet::ProbeNow>(&command)) look_now(probe->engine);
 }
 
 // A step begins only once everything of this instant has arrived.

@@ -51,6 +51,11 @@ void World::State::set_interval(EngineIndex engine, Duration interval) {
   if (sooner) push(now + interval, What::probe, engine, 0, ++prober.life, 0);
 }
 
+// Not before the way there and back: what ails the engine may be still going on.
+void World::State::look_now(EngineIndex engine) {
+  push(now + 2 * engines[engine].setup().network, What::probe, engine, 0, ++probers[engine].life, 0);
+}
+
 void World::State::inject(const FaultOrder& order) {
   ModelEngine& engine = engines[order.engine];
   const Duration lasts = order.lasts.value_or(down_by_default);

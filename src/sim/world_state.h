@@ -88,6 +88,7 @@ struct World::State {
   // world_engines.cpp: probes and troubles
   void look(EngineIndex engine);
   void set_interval(EngineIndex engine, Duration interval);
+  void look_now(EngineIndex engine);
   void inject(const FaultOrder& order);
   void go_down(EngineIndex engine, Duration lasts, bool with_other_model);
   std::vector<RequestId> all_at(EngineIndex engine) const;

@@ -57,11 +57,11 @@ class World:
     def engine(self):
         return self.engines[0]
 
-    def hold(self, key, **extra):
+    def hold(self, key, script=lambda gate: fine(before=gate), **extra):
         """A long turn that some engine works on until its gate opens: (gate, connection)."""
         gate, before = threading.Event(), self.reached()
         for engine in self.engines:
-            engine.script(fine(before=gate))
+            engine.script(script(gate))
         connection = self.send("chat", key, **extra)
         wait_until(lambda: self.reached() == before + 1, what="a turn is at an engine")
         for engine in self.engines:  # the others' scripts were not for their next requests
@@ -421,6 +421,64 @@ def test_a_replica_that_dies_gives_its_requests_back_to_the_queue(make_world, st
     assert order == ["h0", "waiter"], "it is back where it was: in front"
     world.gateway.wait_idle()
     assert world.waiting() == 0
+
+
+def reset_when(gate):
+    return lambda exchange: exchange.wait(gate) and exchange.reset()
+
+
+class ResetWhileOneWaits:
+    """Two engines with a turn each, `h0` to be reset at its one when `die` opens, and one that waits."""
+
+    def __init__(self, world):
+        self.world = world
+        self.die, lost = world.hold("h0", script=reset_when)
+        self.first = next(engine for engine in world.engines if engine.requests)
+        self.other_gate, kept = world.hold("h1")
+        self.waiter = world.waiter("chat", "waiter")
+        self.held = [lost, kept]
+
+    def block(self, page):
+        """(a look has asked for that page, it may have it)"""
+        asked, told, before = threading.Event(), threading.Event(), getattr(self.first, page)
+        setattr(self.first, page, lambda: (asked.set(), told.wait(20), before())[-1])
+        return asked, told
+
+    def all_are_served(self):
+        answer = self.waiter.answer().read_all()
+        assert answer.status == 200 and self.world.engines[int(answer.header("x-warmgate-replica")[3])] is self.first
+        assert "attempts=1 " in self.world.line("session=" + answer.header("x-warmgate-session"))
+        self.other_gate.set()
+        for connection in self.held:
+            assert connection.answer().read_all().status == 200
+
+
+def test_nobody_is_sent_after_a_reset_until_a_look_has_told(make_world):
+    world = make_world(engines=2, log={"format": "text", "level": "debug"})
+    reset = ResetWhileOneWaits(world)
+    asked, told = reset.block("_health")
+    reset.die.set()
+    world.wait_for_waiters(2)  # the seat of h0 is free, and nobody takes it
+    wait_until(lambda: "reset a request before its answer" in world.gateway.log())
+    assert asked.wait(10)
+    assert world.waiting() == 2 and len(reset.first.requests) == 1
+    told.set()  # it was nothing
+    reset.all_are_served()
+
+
+def test_a_look_that_began_before_a_reset_does_not_count(make_world):
+    world = make_world(engines=2)
+    reset = ResetWhileOneWaits(world)
+    asked, told = reset.block("_metrics")
+    assert asked.wait(10)  # it has said that it is well
+    reset.die.set()
+    world.wait_for_waiters(2)
+    asked_again, told_again = reset.block("_health")
+    told.set()
+    assert asked_again.wait(10)
+    assert world.waiting() == 2 and len(reset.first.requests) == 1
+    told_again.set()
+    reset.all_are_served()
 
 
 def test_a_head_that_goes_out_while_a_retry_waits_says_so(make_world):

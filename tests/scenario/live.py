@@ -245,11 +245,16 @@ class Run:
         said = f"{answer.talker} {answer.outcome} {answer.status} {answer.route} {answer.replica} cached {answer.cached}/{answer.prompt}"
         self.log.append(f"{self.now():8.2f} line {number} {said}")
         for name, sign, value in expects:
-            actual = getattr(answer, name)
+            actual = self.attempts(answer) if name == "attempts" else getattr(answer, name)
             if name == "replica":
                 value = self.replica_meant(value, answer)
             if not holds(actual, sign, value):
                 self.failures.append(f"{self.file.name}:{number}: expected {name}{sign}{value}, came: {said}")
+
+    def attempts(self, answer):
+        """As the request log counts them; the line comes a moment after the answer."""
+        line = re.compile(rf"id={answer.request_id} .*\battempts=(\d+)")
+        return int(wait_until(lambda: line.search(self.gateway.log()), what=f"a line for {answer.request_id}").group(1))
 
     def replica_meant(self, value, answer):
         name, _, what = value.partition(".")

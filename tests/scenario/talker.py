@@ -33,6 +33,7 @@ class Heard:
     prompt: int = 0
     cached: int = 0
     waited: float = 0.0
+    request_id: str = ""     # in the gateway's log
     output: int = 0
     ttfb: float = 1e9
     text: str = ""
@@ -51,7 +52,7 @@ class Talker:
         self.streamed = keys.get("stream", "yes") == "yes"
         self.engine = int(keys["engine"][1:]) if "engine" in keys else None  # it talks to that one itself
         self.head, self.first = int(keys.get("head", 1000)), int(keys.get("first", 1000))
-        self.life, self.turns, self.said = 0, 0, 0
+        self.life, self.turns, self.said, self.asked = 0, 0, 0, 0
         self.history = []                 # (role, text)
         self.home = self.home_before = self.last = self.last_before = "-"
         self.response_id = None
@@ -132,7 +133,9 @@ class Talker:
             names = {"for": "for_s", "after": "after_tokens"}
             rest = [f"{names[k]}={v.rstrip('s')}" for k, v in (part.split("=") for part in rest)]
             headers.append(("x-fault", "; ".join([kind, *rest])))
-        heard, leave = Heard(self.name), what.get("leave")
+        self.asked += 1
+        heard, leave = Heard(self.name, request_id=f"{self.name}-{self.asked}"), what.get("leave")
+        headers.append(("x-request-id", heard.request_id))
         with Connection(self.run.url_for(self.engine), timeout=100) as connection:
             began, left, timer = self.run.now(), threading.Event(), None
 
