@@ -3,41 +3,25 @@
 // request that was asked about is ended exactly once, by its Ticket.
 #pragma once
 
-#include <coroutine>
 #include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
-#include <variant>
 #include <vector>
 
 #include "config/config.h"
 #include "core/ids.h"
 #include "fleet/fleet.h"
+#include "gateway/announcer.h"
 #include "gateway/decision_log.h"
 #include "gateway/decision_recorder.h"
 #include "gateway/directory.h"
+#include "gateway/known_engines.h"
+#include "gateway/late_look.h"
+#include "gateway/questions.h"
 #include "net/loop.h"
-#include "probe/engine_sample.h"
-#include "record/request_log.h"
 
 namespace wg::gateway {
-
-// What is known of an engine beside the fleet's own state: for the API, and for warnings that are given once.
-struct EngineInfo {
-  std::string model;
-  probe::EngineKind kind = probe::EngineKind::unknown;
-  std::vector<probe::RankSample> ranks;  // last scrape
-  std::vector<std::string> warnings;     // with the flag that mends them
-  bool kv_capacity_assumed = false;
-  bool found = false;
-};
-
-struct Decision {
-  std::variant<fleet::Dispatch, fleet::Reject> command;
-  const char* rule = "";
-};
 
 class Brain {
  public:
@@ -67,108 +51,60 @@ class Brain {
   std::function<void(const std::string& pool)> pool_named;        // ... likewise; a pool's name is known from now on
 
   // Something that a flag of the engine would mend: logged once, shown in the API. On the brain's loop.
-  void warn_once(EngineIndex engine, const std::string& what);
+  void warn_once(EngineIndex engine, const std::string& what) { announcer_.warn_once(engine, what); }
   // An answer of an engine whose cached tokens nobody measured: warns once. Any loop.
   void cached_tokens_missing(EngineIndex engine);
 
   // For the admin API; on the brain's loop.
   const fleet::Fleet& fleet() const { return fleet_; }
   const DecisionLog& decisions() const { return decisions_; }
-  const std::vector<EngineInfo>& engines() const { return engines_; }
-  std::uint64_t unsteered_total() const { return unsteered_; }
+  const std::vector<EngineInfo>& engines() const { return engines_.all(); }
+  std::uint64_t unsteered_total() const { return announcer_.unsteered_total(); }
   TimePoint fleet_now() const;
 
  private:
-  struct Pending;
-  using PendingPtr = std::shared_ptr<Pending>;
-  // A request that comes while nobody is up is worth a look: its engines may be back by now.
-  struct Late {
-    PendingPtr pending;
-    PoolIndex pool;
-    std::vector<EngineIndex> awaited;
-  };
-  void consider(PendingPtr pending);
+  void consider(const QuestionPtr& question);
   void engine_was_looked_at(EngineIndex engine);
-  void decide_late(bool all);
-  void set_timer(const fleet::SetTimer& order);
+  void consider_again(const std::vector<QuestionPtr>& questions);
 
   void step(const fleet::Event& event);
   void record(const fleet::Event& event, TimePoint now, const fleet::Commands& commands);
-  Duration real(Duration fleets) const;
   void carry_out(const fleet::Commands& commands);
-  void answer(RequestId request, Decision decision);
-  void note(const fleet::Note& note);
-  void advise(PoolIndex pool);
+  void take_note(const fleet::Note& note);
+  void set_timer(const fleet::SetTimer& order);
+  Duration real(Duration fleets) const;
   void look_at_suspect(EngineIndex engine);
   void count_engines_up();
-  void rebuild_directory();
-  PoolIndex pool_for(EngineIndex engine, const std::string& model);
 
   net::Loop& loop_;
   const config::Config& config_;
-  record::Log& log_;
   fleet::Fleet fleet_;
   std::unique_ptr<DecisionRecorder> recorder_;  // nullptr: nothing is recorded
+  KnownEngines engines_;
   DirectoryHolder directory_;
-  std::vector<std::string> pool_names_;
-  std::vector<PoolIndex> engine_pools_;
-  std::vector<EngineInfo> engines_;
-  std::unordered_map<RequestId, PendingPtr> waiting_;
-  std::unordered_set<RequestId> withdrawn_;  // until the fleet has heard of their end
+  Announcer announcer_;
+  OpenQuestions questions_;
+  LateLook late_;
   std::unordered_map<std::uint64_t, std::unique_ptr<net::Timer>> timers_;
-  std::vector<Late> late_;
-  net::Timer late_timer_;
-  std::vector<std::uint32_t> engines_up_;               // by pool
-  std::vector<std::optional<TimePoint>> last_advised_;  // likewise, in real time
+  std::vector<std::uint32_t> engines_up_;  // by pool
   DecisionLog decisions_;
-  std::uint64_t unsteered_ = 0;
-  bool told_of_loss_ = false;
-};
-
-// What the brain and a coroutine that asked share: the coroutine may be destroyed while it waits.
-struct Brain::Pending {
-  net::Loop& home;
-  const RequestId request;
-  const fleet::Event event;
-  std::coroutine_handle<> self;
-  std::optional<Decision> decision;
-  bool gone = false;  // the coroutine is; looked at on `home` only
 };
 
 class Brain::Ask {
  public:
   Ask(Brain& brain, net::Loop& home, const fleet::Event& event, RequestId request)
-      : brain_(brain), pending_(std::make_shared<Pending>(Pending{home, request, event, {}, {}})) {}
-  ~Ask() { pending_->gone = true; }
+      : brain_(brain), question_(std::make_shared<Question>(Question{home, request, event, {}, {}})) {}
+  ~Ask() { question_->gone = true; }
   Ask(const Ask&) = delete;
   Ask& operator=(const Ask&) = delete;
 
   bool await_ready();
   void await_suspend(std::coroutine_handle<> self);
-  Decision await_resume() { return std::move(*pending_->decision); }
+  Decision await_resume() { return std::move(*question_->decision); }
 
  private:
   Brain& brain_;
-  PendingPtr pending_;
-};
-
-// The right to have a request in flight. Exactly one for each RequestArrived; when it goes, the request has ended.
-class Ticket {
- public:
-  Ticket(Brain& brain, RequestId request) : brain_(&brain), request_(request) {}
-  Ticket(Ticket&& other) noexcept
-      : brain_(std::exchange(other.brain_, nullptr)), request_(other.request_), outcome_(other.outcome_) {}
-  Ticket& operator=(Ticket&&) = delete;
-  ~Ticket() {
-    if (brain_) brain_->tell(fleet::Finished{request_, outcome_});
-  }
-  void set_outcome(fleet::Outcome outcome) { outcome_ = outcome; }
-  fleet::Outcome outcome() const { return outcome_; }
-
- private:
-  Brain* brain_;
-  RequestId request_;
-  fleet::Outcome outcome_ = fleet::Outcome::failed;
+  QuestionPtr question_;
 };
 
 }  // namespace wg::gateway

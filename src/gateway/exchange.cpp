@@ -6,6 +6,7 @@
 #include "core/hash.h"
 #include "core/reserve.h"
 #include "gateway/stages.h"
+#include "gateway/ticket.h"
 
 namespace wg::gateway {
 namespace {
