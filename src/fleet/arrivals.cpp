@@ -47,7 +47,7 @@ void Fleet::State::arrive_pinned(Request& request, ReplicaIndex maker) {
   const Session* session = session_of(request);
   decision.becomes_home =
       !session || session->state.home == no_replica || !replicas.up(replicas.row(session->state.home));
-  dispatch(request, decision);
+  dispatch(request, std::move(decision));
 }
 
 void Fleet::State::read_arrival(Request& request) {
@@ -60,9 +60,9 @@ void Fleet::State::arrive_free(Request& request) {
   const bool can_be_sent_to_a_rank = request.asked.steerable_path || replicas.all_by_url(request.asked.pool);
   if (has_session(request.asked) && can_be_sent_to_a_rank) read_arrival(request);
   if (takes_a_seat(request)) return arrive_warm(request);
-  const policy::Decision decision = decide(request, session_of(request));
+  policy::Decision decision = decide(request, session_of(request));
   if (decision.replica == no_replica) return reject_none_up(request);
-  dispatch(request, decision);
+  dispatch(request, std::move(decision));
 }
 
 Session* Fleet::State::session_of(const Request& request) {
@@ -106,7 +106,7 @@ policy::Decision Fleet::State::decide(const Request& request, const Session* ses
   return place(rule, views, ask);
 }
 
-void Fleet::State::dispatch(Request& request, const policy::Decision& decision) {
+void Fleet::State::dispatch(Request& request, policy::Decision decision) {
   const RequestArrived& asked = request.asked;
   const Row& row = replicas.row(decision.replica);
   policy::Route route = decision.route;
@@ -135,7 +135,7 @@ void Fleet::State::dispatch(Request& request, const policy::Decision& decision) 
              .replica = decision.replica,
              .route = route,
              .rule = decision.rule,
-             .candidates = decision.candidates,
+             .candidates = std::move(decision.candidates),
              .session = asked.session,
              .waited = now - request.arrived});
 }

@@ -66,7 +66,7 @@ class WarmLoad {
   struct Sent {
     std::uint64_t session = 0;
     ReplicaIndex at = no_replica;
-    std::int64_t cached = 0;
+    std::int64_t prompt = 0, cached = 0;
   };
   struct Engine {
     std::deque<RequestId> unread;
@@ -78,9 +78,9 @@ class WarmLoad {
     RequestArrived event;
     event.session = event.lineage = key(session);
     event.head = key(1'000'000 + session % 200);
-    event.prompt_estimate = {context_};
+    event.prompt_estimate = {context_ + rng_.between(0, context_ / 8)};  // so that contexts grow
     event.request = ++d_.last_request;
-    sent_[event.request].session = session;
+    sent_[event.request] = {session, no_replica, event.prompt_estimate.count, 0};
     const auto before = cpu_us();
     Commands commands = d_.fleet.step(event, d_.now);
     arrivals_us += cpu_us() - before;
@@ -98,7 +98,7 @@ class WarmLoad {
   void end(RequestId id) {
     answering_.pop_front();
     const Sent its = sent_.extract(id).mapped();
-    run(UsageReported{id, {context_}, {its.cached}, {100}, true, true, AnswerEnd::tool_call, 7});
+    run(UsageReported{id, {its.prompt}, {its.cached}, {100}, true, true, AnswerEnd::tool_call, 7});
     --engines_[its.at].answering;
     run(Finished{id, Outcome::ok});
     read(its.at);

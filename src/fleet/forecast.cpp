@@ -25,6 +25,10 @@ Asking Forecast::asking(const Reading& reading) const {
   return out;
 }
 
+Asking Forecast::asking(const Lineage& lineage) const {
+  return {nullptr, &lineage, facts_.heads.size(lineage.head), pause_s(lineage)};
+}
+
 Tokens Forecast::cached(const Asking& asking, ReplicaIndex at) const {
   const WarmReplica& its = replica(at);
   if (!its.keeps_prefixes()) return {};
@@ -38,6 +42,7 @@ Tokens Forecast::cached(const Asking& asking, ReplicaIndex at) const {
         facts_.parent_share.value_or(0) * static_cast<double>(its.ledger.held(reading.parent_head).count);
     cached.count = static_cast<std::int64_t>(shared);
   }
+  if (cached <= Tokens{}) return {};
   cached = std::min(cached, reading.prompt - Tokens{1});  // an engine computes at least one token
   if (const Tokens step = its.learnt.step(); step > Tokens{1}) cached.count -= cached.count % step.count;
   return std::max(cached, Tokens{});
@@ -57,9 +62,9 @@ Tokens Forecast::need_now(const Asking& asking, ReplicaIndex at) const {
 Tokens Forecast::reserve(const Asking& asking, ReplicaIndex at) const {
   const WarmReplica& its = replica(at);
   const double growth = static_cast<double>(its.learnt.growth().count);
-  if (growth <= 0 || !asking.lineage || !stays(*asking.lineage, at, asking.gap_s)) return {};
+  if (growth <= 0 || !asking.lineage || !stays(asking, at)) return {};
   const Tokens prompt = asking.reading->prompt;
-  const Seat* const seat = its.seats.find(asking.reading->lineage);
+  const Seat* const seat = asking.lineage->may_be_at(at) ? its.seats.find(asking.reading->lineage) : nullptr;
   const double turns_left = its.usual_quantum(its.rotation_s(prompt), asking.gap_s) - (seat ? seat->turns : 0) - 1;
   return std::min(Tokens{static_cast<std::int64_t>(std::max(turns_left, 0.0) * growth)}, prompt);
 }
@@ -89,7 +94,7 @@ double Forecast::reading_ahead_s(const Reading& reading) const {
   if (!lineage || facts_.replicas.empty()) return 0;
   const bool has_home = lineage->home != no_replica;
   const ReplicaIndex at = has_home ? lineage->home : 0;
-  if (stays(*lineage, at, its_asking.gap_s)) return 0;
+  if (stays(its_asking, at)) return 0;
   return has_home ? outlook(its_asking, at).read_s : replica(at).read_s(reading.prompt);
 }
 
@@ -97,21 +102,21 @@ double Forecast::crowd_s(ReplicaIndex at) const {
   return 2 * facts_.all_tokens.each_more_s() * static_cast<double>(replica(at).learnt.output().count);
 }
 
-double Forecast::break_even_s(const Lineage& lineage, ReplicaIndex at, double gap_s) const {
+double Forecast::break_even_s(const Asking& asking, ReplicaIndex at) const {
   const WarmReplica& its = replica(at);
-  const Tokens head = facts_.heads.size(lineage.head), own = std::max(lineage.context - head, Tokens{1});
+  const Tokens head = asking.head, own = std::max(asking.lineage->context - head, Tokens{1});
   policy::ServiceFacts facts;
   facts.residents =
       std::floor(static_cast<double>((its.seat_capacity() - head).count) / static_cast<double>(own.count));
   facts.reread_s = its.read_s(own, head);
   facts.decode_s = its.learnt.decode_s();
   facts.hit_service_s = its.learnt.hit_service_s();
-  facts.quantum = its.usual_quantum(facts.reread_s, gap_s);
+  facts.quantum = its.usual_quantum(facts.reread_s, asking.gap_s);
   return policy::break_even_s(facts);
 }
 
-bool Forecast::stays(const Lineage& lineage, ReplicaIndex at, double gap_s) const {
-  return policy::is_worth_holding(break_even_s(lineage, at, gap_s), gap_s);
+bool Forecast::stays(const Asking& asking, ReplicaIndex at) const {
+  return policy::is_worth_holding(break_even_s(asking, at), asking.gap_s);
 }
 
 }  // namespace wg::fleet

@@ -13,7 +13,7 @@ namespace wg::fleet {
 struct Asking {
   const Reading* reading = nullptr;
   const Lineage* lineage = nullptr;  // nullptr: nothing is known of it
-  Tokens head;                       // its size
+  Tokens head;                       // its size; it is the lineage's head too
   double gap_s = 0;                  // the pause that is expected behind its turn
 };
 // ... and what one of them makes of it.
@@ -31,6 +31,7 @@ class Forecast {
   double pause_s(const Lineage& lineage) const;  // from its last answer to its next turn
 
   Asking asking(const Reading& reading) const;
+  Asking asking(const Lineage& lineage) const;  // of its next turn, of which there is nothing to read yet
   Outlook outlook(const Asking& asking, ReplicaIndex at) const;
   policy::WarmGlance glance(const Asking& asking, ReplicaIndex at) const;
   Tokens need_now(const Asking& asking, ReplicaIndex at) const;  // of a seat, without what it will grow by ...
@@ -39,10 +40,10 @@ class Forecast {
   double reading_ahead_s(const Reading& reading) const;
   double crowd_s(ReplicaIndex at) const;  // so much later come its answers for each seat
 
-  // g*: a pause up to this is worth a seat. `gap_s`: the pause that is expected.
-  double break_even_s(const Lineage& lineage, ReplicaIndex at, double gap_s) const;
+  // g*: a pause up to this is worth a seat. Of a lineage that is known.
+  double break_even_s(const Asking& asking, ReplicaIndex at) const;
   // Whether its seat will be held for it behind the turn that it is in.
-  bool stays(const Lineage& lineage, ReplicaIndex at, double gap_s) const;
+  bool stays(const Asking& asking, ReplicaIndex at) const;
 
  private:
   const WarmReplica& replica(ReplicaIndex at) const { return facts_.replicas[at]; }

@@ -44,12 +44,12 @@ void Fleet::State::retry_elsewhere(Request& request, policy::Failure failure) {
   if (takes_a_seat(request)) return retry_warm(request, failure);
   const Session* session =
       request.session_serial ? sessions.peek(request.asked.session, request.session_serial) : nullptr;
-  const policy::Decision decision = decide(request, session);
+  policy::Decision decision = decide(request, session);
   if (decision.replica == no_replica) return give_up(request, failure, "retry: no other replica is up");
   ++request.retries;
   request.fresh_connection = false;
   let_go(request, false);
-  dispatch(request, decision);
+  dispatch(request, std::move(decision));
 }
 
 // It joins the queue again, where it was: in front, as a rule.

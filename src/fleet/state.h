@@ -60,7 +60,7 @@ struct Fleet::State {
   void read_arrival(Request& request);
   Session* session_of(const Request& request);  // drops a home that is retired
   policy::Decision decide(const Request& request, const Session* session);
-  void dispatch(Request& request, const policy::Decision& decision);
+  void dispatch(Request& request, policy::Decision decision);
   void reject(Request& request, Reject answer, const char* rule);
   void reject_none_up(Request& request);
 
@@ -87,6 +87,7 @@ struct Fleet::State {
   policy::WarmView warm_view(const policy::ReplicaView& view, const Asking& asking, bool is_resident) const;
   Openings openings_of(PoolIndex pool) const;
   bool is_hopeless(const Request& request, const Openings& openings) const;
+  policy::Decision cheapest(const Asking& asking, const policy::WarmAsk& ask, bool is_resident);
 
   // retries.cpp
   void on(const AttemptFailed& event);

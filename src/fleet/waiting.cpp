@@ -39,9 +39,9 @@ bool Fleet::State::one_keeps_prefixes(PoolIndex pool) const {
 
 void Fleet::State::arrive_warm(Request& request) {
   if (may_stay(request)) {
-    const policy::Decision decision = warm_decision(request, true);
+    policy::Decision decision = warm_decision(request, true);
     if (decision.replica != no_replica) {
-      dispatch(request, decision);
+      dispatch(request, std::move(decision));
       return pump(request.asked.pool);  // who moves leaves room behind
     }
   }
@@ -103,7 +103,7 @@ bool Fleet::State::send_on(PoolIndex pool) {
     Request& waiter = requests.at(next->second);
     ++next;
     if (try_waiter(waiter, openings)) {
-      openings = openings_of(pool);
+      if (next != room.queue.end()) openings = openings_of(pool);
       for (Request* const passed : skipped) ++passed->overtaken;
       past_others |= !skipped.empty();
       continue;
@@ -136,7 +136,7 @@ bool Fleet::State::try_waiter(Request& request, const Openings& openings) {
   const Tokens need = forecast.outlook(forecast.asking(request.reading), decision.replica).need;
   WarmReplica& its = book.replica(decision.replica);
   its.seats.make_room(need, its.seat_capacity());
-  dispatch(request, decision);
+  dispatch(request, std::move(decision));
   return true;
 }
 

@@ -94,7 +94,7 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   if (lineage->home != at) unseat(reading.lineage);
   lineage->went_to(at);
   ++lineage->in_flight;
-  its.seats.set_stays(reading.lineage, forecast().stays(*lineage, at, asking.gap_s));
+  its.seats.set_stays(reading.lineage, forecast().stays(asking, at));
 }
 
 void WarmBook::prefilled(RequestId id, Reading& reading, TimePoint now) {
@@ -159,12 +159,12 @@ void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, 
   const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity &&
                      its.keeps_prefixes() && its.seats.all().size() <= most_seats;
   if (!lineage || lineage->home != reading.at || !holds) return its.seats.unseat(reading.lineage);
-  const double gap_s = forecast().pause_s(*lineage);
-  const double even_s = rules.gate ? forecast().break_even_s(*lineage, reading.at, gap_s) : GapModel::longest_s;
-  if (!policy::is_worth_holding(even_s, gap_s)) return its.seats.unseat(reading.lineage);
+  const Asking next = forecast().asking(*lineage);
+  const double even_s = rules.gate ? forecast().break_even_s(next, reading.at) : GapModel::longest_s;
+  if (!policy::is_worth_holding(even_s, next.gap_s)) return its.seats.unseat(reading.lineage);
   seat.idle_since = now;
-  seat.held_until = now + from_seconds(policy::hold_s(even_s, gap_s));
-  seat.back_in_s = gap_s;
+  seat.held_until = now + from_seconds(policy::hold_s(even_s, next.gap_s));
+  seat.back_in_s = next.gap_s;
   seat.reread_s = its.read_s(lineage->context);
 }
 

@@ -64,7 +64,8 @@ policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const 
   out.in_flight = static_cast<std::uint32_t>(view.in_flight);
   out.crowd_s = book.forecast().crowd_s(view.replica);
   out.seated = static_cast<std::uint32_t>(its.seats.all().size());
-  if (out.seated > 0 && its.seats.find(asking.reading->lineage)) --out.seated;  // nobody crowds himself
+  const bool may_sit_there = out.seated > 0 && asking.lineage && asking.lineage->may_be_at(view.replica);
+  if (may_sit_there && its.seats.find(asking.reading->lineage)) --out.seated;  // nobody crowds himself
   out.unread = static_cast<std::uint32_t>(its.backlog.turns());
   out.backlog_s = its.backlog.seconds(now);
   out.cached = outlook.cached;
@@ -122,6 +123,30 @@ bool Fleet::State::is_hopeless(const Request& request, const Openings& openings)
   return one_is_up;
 }
 
+// Over `views`. Those that wait are looked at often, and then most replicas are full: these are priced only for the
+// record of a decision, once it has fallen among the others. Home's price matters also if it is full.
+policy::Decision Fleet::State::cheapest(const Asking& asking, const policy::WarmAsk& ask, bool is_resident) {
+  const Forecast forecast = book.forecast();
+  bool one_is_hopeless = false;
+  warm_views.clear();
+  for (const policy::ReplicaView& view : views) {
+    const bool is_home = view.replica == ask.home;
+    if (view.up && !is_home && ask.must_fit && policy::is_hopeless(forecast.glance(asking, view.replica))) {
+      one_is_hopeless = true;
+      policy::WarmView& full = warm_views.emplace_back();
+      full.replica = view.replica;
+      full.up = full.is_hopeless = true;
+    } else {
+      warm_views.push_back(warm_view(view, asking, is_resident && is_home));
+    }
+  }
+  policy::Decision decision = policy::warm(warm_views, ask);
+  if (decision.replica == no_replica || !one_is_hopeless) return decision;
+  for (std::size_t i = 0; i < views.size(); ++i)
+    if (warm_views[i].is_hopeless) warm_views[i] = warm_view(views[i], asking, false);
+  return policy::warm(warm_views, ask);
+}
+
 policy::Decision Fleet::State::warm_decision(const Request& request, bool is_resident) {
   const RequestArrived& asked = request.asked;
   const PoolRule& rule = rules[asked.pool];
@@ -139,11 +164,8 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   ask.wait_for_home = rule.warm.wait_for_home;
   ask.waited_s = to_seconds(now - request.arrived);
   ask.by_price = rule.warm.price;
-  warm_views.clear();
-  for (const policy::ReplicaView& view : views)
-    warm_views.push_back(warm_view(view, asking, is_resident && view.replica == ask.home));
   if (ask.home != no_replica) ask.reread_s = book.replica(ask.home).read_s(request.reading.prompt);
-  policy::Decision decision = policy::warm(warm_views, ask);
+  policy::Decision decision = cheapest(asking, ask, is_resident);
   // A title call lies beside the conversation: it does not take the session along.
   const Session* const session = sessions.peek(asked.session);
   if (asked.kind == RequestClass::background && session && session->state.home != no_replica)

@@ -33,7 +33,7 @@ double usual_break_even_s(const WarmBook& book, ReplicaIndex index) {
   for (const Seat& seat : book.replica(index).seats.all()) {
     const Lineage* const lineage = book.find(seat.lineage);
     if (!lineage || lineage->turns == 0) continue;
-    sum += forecast.break_even_s(*lineage, index, forecast.pause_s(*lineage));
+    sum += forecast.break_even_s(forecast.asking(*lineage), index);
     ++count;
   }
   return count > 0 ? sum / count : 0;

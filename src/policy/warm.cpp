@@ -38,7 +38,7 @@ bool is_worth_waiting(const WarmView& home, const WarmView& best, const WarmAsk&
 }  // namespace
 
 Admission admission(const WarmView& view, const WarmAsk& ask) {
-  if (!view.up) return Admission::no;
+  if (!view.up || view.is_hopeless) return Admission::no;
   if (view.is_resident) return Admission::fits;
   if (view.is_suspected) return Admission::no;
   if (!ask.must_fit) return Admission::fits;

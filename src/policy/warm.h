@@ -29,6 +29,7 @@ struct WarmView {
   bool is_empty = false;       // no seats at all
   bool is_suspected = false;   // it may be dying: only residents go there
   bool is_resident = false;    // the request's lineage has a seat there: its next turn is always let in
+  bool is_hopeless = false;    // by a glance: it may not take it, and the figures above were not looked up
 };
 
 struct WarmAsk {
