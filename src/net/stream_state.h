@@ -10,6 +10,10 @@
 
 namespace wg::net {
 
+inline IoError closed_or(const boost::system::error_code& error, IoError if_aborted) {
+  return error == boost::asio::error::operation_aborted ? if_aborted : IoError::closed;
+}
+
 struct Stream::State {
   State(Loop& its_loop, boost::asio::ip::tcp::socket&& fresh);
 
@@ -30,7 +34,7 @@ struct Stream::State {
     if (--references == 0) delete this;
   }
 
-  // reading
+  // stream_read.cpp
   bool take_ahead(std::span<char> into);  // from the bytes read ahead
   void read_into(std::span<char> into);
   void on_read(const boost::system::error_code& error, std::size_t size);
@@ -38,11 +42,12 @@ struct Stream::State {
   void look_behind_the_bytes();
   void on_ahead(const boost::system::error_code& error, std::size_t size);
 
-  // writing
+  // stream_write.cpp
   bool write_some();  // true: finished, write_result says how
   void wait_writable();
   void on_writable(const boost::system::error_code& error);
 
+  // stream.cpp
   void on_deadline();
   void close_socket(bool with_reset);
 
