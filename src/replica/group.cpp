@@ -11,20 +11,6 @@ constexpr Duration shortest_pulse = std::chrono::milliseconds(1);  // of our clo
 
 }  // namespace
 
-RankStatistics::RankStatistics()
-    : ttft(bounds::first_token),
-      queue_time(bounds::request),
-      e2e(bounds::request),
-      prefill_time(bounds::request),
-      decode_time(bounds::request),
-      inference_time(bounds::request),
-      inter_token(bounds::token_gap),
-      per_output_token(bounds::token_gap),
-      prompt_tokens(bounds::tokens),
-      generation_tokens(bounds::tokens),
-      computed_tokens(bounds::tokens),
-      iteration_tokens(bounds::iteration) {}
-
 // ---- flights ----
 
 Flight::~Flight() { group_.gone(*this); }
@@ -48,7 +34,7 @@ Group::Group(net::Loop& loop, const Options& options)
              }),
       started_(loop.now()) {
   for (std::uint32_t i = 0; i < options.ranks; ++i)
-    ranks_.push_back({sim::Engine(settings_), {}, {}, std::make_unique<RankStatistics>()});
+    ranks_.push_back({sim::Engine(settings_), {}, std::make_unique<RankStatistics>()});
 }
 
 Group::~Group() { WG_ASSERT(flights_.empty()); }
@@ -71,7 +57,7 @@ void Group::gone(Flight& flight) {
   flights_.erase(flight.id_);
   if (flight.in_engine_) {
     ranks_[flight.rank].engine.abort(flight.id_);
-    ranks_[flight.rank].last_token.erase(flight.id_);
+    ranks_[flight.rank].statistics->forget(flight.id_);
     balancer_.finished(flight.rank);
     flight.in_engine_ = false;
   }
@@ -99,7 +85,6 @@ void Group::die(std::uint32_t killed) {
     }
   for (Rank& rank : ranks_) {
     rank.engine = sim::Engine(settings_);
-    rank.last_token.clear();
     *rank.statistics = RankStatistics();
   }
   wake();
@@ -167,25 +152,11 @@ std::optional<Refusal> Group::refusal_of(const Work& work) const {
   std::size_t unfinished = 0;
   if (most_requests_ > 0)
     for (const Rank& rank : ranks_) unfinished += rank.engine.running() + rank.engine.waiting();
-  if (most_requests_ > 0 && unfinished >= most_requests_)
-    return Refusal{.status = 503,
-                   .type = "Service Unavailable",
-                   .message =
-                       "The engine is currently busy and cannot accept new requests. Please try again later or "
-                       "on a different instance."};
+  if (most_requests_ > 0 && unfinished >= most_requests_) return engine_busy();
   const std::int64_t prompt = work.prompt.size().count, most = settings_.model_len().count;
-  if (prompt >= most)
-    return bad_request("This model's maximum context length is " + std::to_string(most) +
-                           " tokens. However, your prompt contains " + std::to_string(prompt) +
-                           " input tokens, which exceeds this limit even without any output tokens. Please reduce the "
-                           "length of the input prompt.",
-                       "input_tokens");
-  if (work.rank && (*work.rank < 0 || *work.rank >= static_cast<std::int64_t>(ranks_.size()))) {
-    Refusal refusal = bad_request("data_parallel_rank " + std::to_string(*work.rank) + " is out of range [0, " +
-                                  std::to_string(ranks_.size()) + ").");
-    refusal.before_streaming = false;
-    return refusal;
-  }
+  if (prompt >= most) return prompt_too_long(prompt, most);
+  if (work.rank && (*work.rank < 0 || *work.rank >= static_cast<std::int64_t>(ranks_.size())))
+    return no_such_rank(*work.rank, ranks_.size());
   return std::nullopt;
 }
 
@@ -229,8 +200,8 @@ void Group::begin_step(Rank& rank, TimePoint at) {
 void Group::end_step(Rank& rank) {
   const TimePoint at = rank.step_end;
   for (const sim::StepOutput& output : rank.engine.end_step()) {
-    measure(rank, output, at);
     Flight& flight = *flights_.at(output.id);
+    rank.statistics->add(output, flight.prompt, at);
     flight.fresh.push_back(output.token);
     ++flight.generated;
     flight.cached = output.cached.count;
@@ -242,28 +213,6 @@ void Group::end_step(Rank& rank) {
     if (!flight.whole_only || flight.end != Flight::End::none) tell(flight);
   }
   begin_step(rank, at);
-}
-
-void Group::measure(Rank& rank, const sim::StepOutput& output, TimePoint at) {
-  RankStatistics& statistics = *rank.statistics;
-  const Flight& flight = *flights_.at(output.id);
-  const double e2e = to_seconds(at - output.arrival), queued = to_seconds(output.admitted - output.arrival);
-  if (output.index == 0) {
-    statistics.ttft.add(e2e);
-    statistics.queue_time.add(queued);
-    statistics.prefill_time.add(e2e - queued);
-    statistics.prompt_tokens.add(static_cast<double>(flight.prompt));
-    statistics.computed_tokens.add(static_cast<double>(flight.prompt - output.cached.count));
-    rank.last_token[output.id] = at;
-  } else {
-    TimePoint& last = rank.last_token[output.id];
-    statistics.inter_token.add(to_seconds(at - std::exchange(last, at)));
-  }
-  if (output.finish == sim::FinishReason::none) return;
-  rank.last_token.erase(output.id);
-  statistics.e2e.add(e2e);
-  statistics.inference_time.add(e2e - queued);
-  statistics.generation_tokens.add(output.index + 1.0);
 }
 
 // ---- telling the owners ----

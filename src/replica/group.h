@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "net/precise_timer.h"
-#include "replica/histogram.h"
+#include "replica/rank_statistics.h"
 #include "replica/refusal.h"
 #include "replica/server.h"
 #include "replica/tokenizer.h"
@@ -66,13 +66,6 @@ struct Work {
   std::optional<std::int64_t> rank;  // asked for by the client
 };
 
-// What the metrics page tells of a rank, beside the engine's own counters.
-struct RankStatistics {
-  Histogram ttft, queue_time, e2e, prefill_time, decode_time, inference_time, inter_token, per_output_token;
-  Histogram prompt_tokens, generation_tokens, computed_tokens, iteration_tokens;
-  RankStatistics();
-};
-
 class Group {
  public:
   Group(net::Loop& loop, const Options& options);
@@ -96,7 +89,6 @@ class Group {
   struct Rank {
     sim::Engine engine;
     TimePoint step_end;
-    std::unordered_map<RequestId, TimePoint> last_token;  // looked up only
     std::unique_ptr<RankStatistics> statistics;
   };
   struct Arrival {
@@ -111,7 +103,6 @@ class Group {
   std::optional<Refusal> refusal_of(const Work& work) const;
   void begin_step(Rank& rank, TimePoint at);
   void end_step(Rank& rank);
-  void measure(Rank& rank, const sim::StepOutput& output, TimePoint at);
   void publish(TimePoint at);
   void tell(Flight& flight);
   void wake();

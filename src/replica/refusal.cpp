@@ -53,6 +53,29 @@ Refusal engine_dead() {
 
 Refusal internal_error() { return {.status = 500, .type = "InternalServerError", .message = "Internal server error"}; }
 
+Refusal engine_busy() {
+  return {.status = 503,
+          .type = "Service Unavailable",
+          .message =
+              "The engine is currently busy and cannot accept new requests. Please try again later or "
+              "on a different instance."};
+}
+
+Refusal prompt_too_long(std::int64_t prompt, std::int64_t most) {
+  return bad_request("This model's maximum context length is " + std::to_string(most) +
+                         " tokens. However, your prompt contains " + std::to_string(prompt) +
+                         " input tokens, which exceeds this limit even without any output tokens. Please reduce the "
+                         "length of the input prompt.",
+                     "input_tokens");
+}
+
+Refusal no_such_rank(std::int64_t rank, std::size_t ranks) {
+  Refusal refusal = bad_request("data_parallel_rank " + std::to_string(rank) + " is out of range [0, " +
+                                std::to_string(ranks) + ").");
+  refusal.before_streaming = false;
+  return refusal;
+}
+
 std::string body_of(const Refusal& refusal, dialect::Api api) {
   if (dialect::shape_of(api) == dialect::Shape::anthropic && !refusal.always_openai)
     return anthropic(refusal, refusal.type);

@@ -28,6 +28,9 @@ Refusal bad_body(std::string message);  // JSON that does not parse or fit
 Refusal unknown_model(std::string_view model);
 Refusal engine_dead();
 Refusal internal_error();
+Refusal engine_busy();
+Refusal prompt_too_long(std::int64_t prompt, std::int64_t most);
+Refusal no_such_rank(std::int64_t rank, std::size_t ranks);
 
 std::string body_of(const Refusal& refusal, dialect::Api api);
 std::string events_of(const Refusal& refusal, dialect::Api api);  // whole events, with what ends the stream
