@@ -4,27 +4,16 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/admin_client.h"
-#include "bench/calibrate.h"
-#include "bench/engine_watch.h"
 #include "bench/load.h"
+#include "bench/open_target.h"
 #include "bench/progress.h"
 #include "bench/schedule.h"
-#include "sim/html_report.h"
 
 namespace wg::bench {
-
-struct TargetPlan {
-  Target target;  // its model may be empty: the first that it lists
-  std::optional<EngineAddress> admin;
-  std::vector<EngineAddress> engines;  // empty: those that the admin API names, else the target itself
-};
 
 struct BenchPlan {
   std::vector<TargetPlan> targets;    // at least one
@@ -39,27 +28,6 @@ struct BenchPlan {
   bool reset_prefix_cache = false;
 };
 
-// What a report has to say of a target beside its rows.
-struct TargetFacts {
-  std::string name, url, model;
-  Calibration calibration;
-  std::size_t engines = 0;  // whose metrics pages are read
-  std::uint32_t ranks = 0;
-  std::string hits_from = "nobody", stayed_from = "nobody";
-};
-
-struct BenchResult {
-  std::vector<sim::ReportRun> runs;   // arm by arm, in each by number of sessions; none without a measurement
-  std::vector<std::string> replicas;  // names of the ranks in the runs' samples
-  std::vector<TargetFacts> targets;
-  std::map<std::string, std::uint64_t> failures;  // by kind
-  std::uint64_t failed = 0, asked = 0;            // turns
-  std::string last_failure;
-  bool interrupted = false;
-  double processor_share = 0;  // of one core, used by this process while loads ran
-  std::string error;           // it could not go on, in one line; runs are what there was by then
-};
-
 class Bench {
  public:
   Bench(net::Loop& loop, BenchPlan plan, Progress& progress, std::function<void()> finished);
@@ -72,7 +40,6 @@ class Bench {
   BenchResult& result() { return result_; }
 
  private:
-  struct Open;  // a target in use
   struct Arm {
     std::size_t target = 0;
     std::string policy;    // to be set; empty: none
@@ -81,17 +48,12 @@ class Bench {
 
   net::Task<void> run();
   net::Task<Result<void>> run_all();
-  net::Task<Result<void>> open(std::size_t number);
-  net::Task<Result<void>> find_model(Open& open);
-  net::Task<void> watch_engines(Open& open);
   net::Task<Result<void>> run_cell(Cell cell, std::size_t number, std::size_t cells);
-  net::Task<Result<void>> prepare(const Arm& arm, Open& open);
+  net::Task<Result<void>> prepare(const Arm& arm, OpenTarget& open);
   net::Task<void> restore_policies();
   void make_arms();
   LoadPlan load_plan(const Arm& arm, const Cell& cell) const;
   void show(const std::string& what, std::size_t number, std::size_t cells);
-  void keep(const Cell& cell, Measured measured, const std::vector<EngineLook>& looks);
-  std::vector<sim::LoopSample> samples_of(const std::vector<EngineLook>& looks) const;
   Duration real(Duration modelled) const { return from_seconds(to_seconds(modelled) / plan_.time_scale); }
 
   net::Loop& loop_;
@@ -99,7 +61,7 @@ class Bench {
   Progress& progress_;
   std::function<void()> finished_;
   Nap nap_;
-  std::vector<std::unique_ptr<Open>> opens_;
+  std::vector<std::unique_ptr<OpenTarget>> opens_;
   std::vector<Arm> arms_;
   std::unique_ptr<Load> load_;
   bool load_over_ = false;
