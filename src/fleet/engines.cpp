@@ -38,9 +38,7 @@ void Fleet::State::on(const ReplicaSampled& event) {
   replicas.sampled(event);
   const Engine& engine = replicas.engine(event.engine);
   if (event.rank >= engine.rank_rows.size()) return;
-  WarmRules its_rules = rules[engine.pool].warm;
-  its_rules.holds_seats = rules[engine.pool].policy == policy::PolicyName::warm;  // else preemptions are not its doing
-  book.replica(engine.rank_rows[event.rank]).sampled(event, its_rules);
+  book.replica(engine.rank_rows[event.rank]).sampled(event, warm_rules(engine.pool));
 }
 
 void Fleet::State::on(const ProbeGood& event) {

@@ -30,6 +30,12 @@ Fleet::State::State(const Spec& from)
       sessions(from.session_limit, from.active_for),
       makers(from.session_limit) {}
 
+WarmRules Fleet::State::warm_rules(PoolIndex pool) const {
+  WarmRules in_force = rules[pool].warm;
+  in_force.holds_seats = rules[pool].policy == policy::PolicyName::warm;
+  return in_force;
+}
+
 void Fleet::State::issue(Command command) {
   digest = mixed(digest, command);
   commands.push_back(std::move(command));

@@ -88,14 +88,11 @@ void Fleet::State::on(const Finished& event) {
 void Fleet::State::let_go(Request& request, bool came_to_its_end) {
   replicas.released(request.replica);
   if (request.reading.at == no_replica) return;
-  const PoolRule& rule = rules[request.asked.pool];
-  WarmRules its_rules = rule.warm;
-  its_rules.holds_seats = rule.policy == policy::PolicyName::warm;
   const ReplicaIndex at = request.reading.at;
   const WarmReplica& its = book.replica(at);
   const bool kept = its.keeps_prefixes();
   const std::uint64_t steps = its.size.net().steps_down();
-  book.ended(request.asked.request, request.reading, now, came_to_its_end, its_rules);
+  book.ended(request.asked.request, request.reading, now, came_to_its_end, warm_rules(request.asked.pool));
   if (kept && !its.keeps_prefixes())
     doubt_cache(at, "nothing is ever found in its cache: no seats are held there, turns go by load");
   if (its.size.net().steps_down() > steps)

@@ -126,6 +126,7 @@ struct Fleet::State {
 
   void issue(Command command);
   Request* request(RequestId id);
+  WarmRules warm_rules(PoolIndex pool) const;  // under another policy `warm` watches, and holds no seats
 
   Spec spec;
   std::vector<PoolRule> rules;

@@ -54,6 +54,15 @@ Checked<std::size_t> BodyReader::feed(std::string_view in, std::vector<std::stri
   return i;
 }
 
+Checked<Progress> BodyReader::proceed(std::string_view in, std::vector<std::string_view>& body) {
+  auto used = feed(in, body);
+  if (!used) return tl::unexpected<Refusal>(std::move(used.error()));
+  Progress progress;
+  progress.consumed = *used;
+  progress.complete = ended();
+  return progress;
+}
+
 std::size_t BodyReader::take_data(std::string_view in, std::vector<std::string_view>& body) {
   const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
   body.push_back(in.substr(0, size));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "http/h1.h"
 #include "http/refusal.h"
 
 namespace wg::http {
@@ -24,6 +25,7 @@ class BodyReader {
 
   // Takes bytes up to the end of the body and says how many; appends the spans of `in` that are body.
   Checked<std::size_t> feed(std::string_view in, std::vector<std::string_view>& body);
+  Checked<Progress> proceed(std::string_view in, std::vector<std::string_view>& body);  // ... as a parser tells it
   bool ended() const { return at_ == At::end; }
   bool until_close() const { return at_ == At::until_close; }
 

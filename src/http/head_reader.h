@@ -63,4 +63,13 @@ class HeadReader {
   Refusal limit_hit_{0, {}};  // set by a callback that stopped llhttp
 };
 
+// For the next message: the memory of its fields is kept.
+template <class Head>
+void forget(Head& head) {
+  std::vector<Header> headers = std::move(head.headers);
+  headers.clear();
+  head = {};
+  head.headers = std::move(headers);
+}
+
 }  // namespace wg::http

@@ -150,20 +150,13 @@ Checked<Progress> RequestParser::State::feed(std::string_view in, std::vector<st
     progress.complete = body_reader.ended();
     return progress;
   }
-  auto used = body_reader.feed(in, body);
-  if (!used) return tl::unexpected<Refusal>(std::move(used.error()));
-  progress.consumed = *used;
-  progress.complete = body_reader.ended();
-  return progress;
+  return body_reader.proceed(in, body);
 }
 
 void RequestParser::State::reset() {
   reader.reset();
   body_reader.begin_none();
-  std::vector<Header> headers = std::move(head.headers);
-  headers.clear();
-  head = {};
-  head.headers = std::move(headers);
+  forget(head);
   blank = 0;
 }
 

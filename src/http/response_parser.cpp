@@ -96,19 +96,12 @@ Checked<Progress> ResponseParser::State::feed(std::string_view in, std::vector<s
     progress.complete = body_reader.ended();
     return progress;
   }
-  auto used = body_reader.feed(in, body);
-  if (!used) return tl::unexpected<Refusal>(std::move(used.error()));
-  progress.consumed = *used;
-  progress.complete = body_reader.ended();
-  return progress;
+  return body_reader.proceed(in, body);
 }
 
 void ResponseParser::State::forget_head() {
   reader.reset();
-  std::vector<Header> headers = std::move(head.headers);
-  headers.clear();
-  head = {};
-  head.headers = std::move(headers);
+  forget(head);
 }
 
 ResponseParser::ResponseParser(const Limits& limits) : state_(std::make_unique<State>(limits)) {}
