@@ -3,6 +3,7 @@ import pytest
 
 from harness.fake_engine import FakeEngine
 from harness.gateway import BINARY, Gateway, pool
+from harness.llama import LlamaServer
 from harness.replica import Replica
 
 
@@ -71,3 +72,16 @@ def one(make_engine, make_gateway):
 def two(engines, make_gateway):
     """(gateway, [engine, engine]): replicas m/e0/0 and m/e1/0, policy sticky."""
     return make_gateway(engines), engines
+
+
+@pytest.fixture(scope="module")
+def llamas(tmp_path_factory):
+    """Two real llama.cpp servers."""
+    folder, made = tmp_path_factory.mktemp("llama"), []
+    try:
+        for n in range(2):
+            made.append(LlamaServer(folder / f"{n}.log"))
+        yield made
+    finally:
+        for server in made:
+            server.stop()

@@ -5,22 +5,10 @@ import subprocess
 import pytest
 
 from harness.gateway import BINARY
-from harness.llama import MODEL, LlamaServer
+from harness.llama import MODEL
 
 pytestmark = [pytest.mark.llama, pytest.mark.timeout(300)]
 STEP_S = 30  # two loaded cores read a first prompt in ten
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory):
-    folder, made = tmp_path_factory.mktemp("llama"), []
-    try:
-        for n in range(2):
-            made.append(LlamaServer(folder / f"{n}.log"))
-        yield made
-    finally:
-        for server in made:
-            server.stop()
 
 
 def bench(*arguments):
@@ -30,9 +18,9 @@ def bench(*arguments):
     return json.loads(done.stdout)
 
 
-def test_two_policies_on_two_servers(servers, make_gateway):
+def test_two_policies_on_two_servers(llamas, make_gateway):
     # Three sessions may meet on one of two servers, and by default a server with two slots is left at its second request.
-    gateway = make_gateway(servers, model=MODEL, spill=100)
+    gateway = make_gateway(llamas, model=MODEL, spill=100)
     page = bench("--url", gateway.url, "--admin", gateway.admin, "--compare", "round-robin,sticky", "--sessions", "3", "--step", f"{STEP_S}s",
                  "--warmup", "2s")
     turning, sticky = page["rows"]
@@ -47,8 +35,8 @@ def test_two_policies_on_two_servers(servers, make_gateway):
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
-def test_it_counts_what_the_gateway_counts(servers, make_gateway, dialect):
-    gateway = make_gateway(servers, model=MODEL)
+def test_it_counts_what_the_gateway_counts(llamas, make_gateway, dialect):
+    gateway = make_gateway(llamas, model=MODEL)
     page = bench("--url", gateway.url, "--sessions", "2", "--step", f"{STEP_S}s", "--warmup", "0s", "--dialect", dialect)
     row, bytes_per_token = page["rows"][0], page["targets"][0]["bytes_per_token"]
     gateway.wait_idle()
@@ -61,8 +49,8 @@ def test_it_counts_what_the_gateway_counts(servers, make_gateway, dialect):
     assert row["turns"] <= requests <= row["turns"] + 2 + 2  # ... and two turns were cut off at the end
 
 
-def test_a_bare_server(servers):
-    page = bench("--url", servers[0].url, "--sessions", "1", "--step", f"{STEP_S}s", "--warmup", "0s")
+def test_a_bare_server(llamas):
+    page = bench("--url", llamas[0].url, "--sessions", "1", "--step", f"{STEP_S}s", "--warmup", "0s")
     row = page["rows"][0]
     assert row["turns"] > 1 and row["failures"] == 0 and row["policy"] == "-"
     assert row["stayed_share"] is None  # nobody told

@@ -1,22 +1,21 @@
 """Clients that leave, in each phase and in each manner: the engine's connection is closed at once, nothing stays counted, no
 descriptor stays open. A half-closed connection counts as left: on the wire it looks like a closed one."""
 import json
-import socket
 import threading
 
 import pytest
 
 from harness import answers
+from harness.fake_engine import SilentEngine
 from harness.process import Footprint
 from harness.requests import DIALECTS, PATHS, body, session
 from harness.waiting import wait_until
+from harness.wire import LEAVE
 
 SOON = 1.0
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 BODY = json.dumps(body("chat")).encode()
 WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
-
-LEAVE = {"closes": lambda c: c.close(), "resets": lambda c: c.reset(), "half-closes": lambda c: c.close_writing()}
 
 BEFORE_ANYTHING_WAS_SENT_ON = {
     "connected": b"",
@@ -108,20 +107,16 @@ def test_with_more_pipelined_than_is_read_ahead(one, how):
 @pytest.mark.parametrize("how", LEAVE)
 def test_while_the_gateway_has_not_decided(make_gateway, how):
     """Nobody is up, and the look at an engine that does not even refuse takes its time: the client need not wait for that."""
-    silent = socket.socket()
-    silent.bind(("127.0.0.1", 0))
-    silent.listen(1)
-    engine = type("Silent", (), {"url": f"http://127.0.0.1:{silent.getsockname()[1]}"})
-    gateway = make_gateway([engine], wait_healthy=False)
-    for _ in range(20):
-        connection = gateway.connect()
-        connection.send(WHOLE)
-        LEAVE[how](connection)
-        gateway.wait_unconnected(SOON)
-        connection.close()
-    wait_until(lambda: gateway.log().count("outcome=client_gone") >= 10, 5, "most left before they were refused")
-    assert gateway.metric("warmgate_requests_in_flight") == 0 and gateway.metric("warmgate_bugs_total") == 0
-    silent.close()
+    with SilentEngine() as engine:
+        gateway = make_gateway([engine], wait_healthy=False)
+        for _ in range(20):
+            connection = gateway.connect()
+            connection.send(WHOLE)
+            LEAVE[how](connection)
+            gateway.wait_unconnected(SOON)
+            connection.close()
+        wait_until(lambda: gateway.log().count("outcome=client_gone") >= 10, 5, "most left before they were refused")
+        assert gateway.metric("warmgate_requests_in_flight") == 0 and gateway.metric("warmgate_bugs_total") == 0
 
 
 @pytest.mark.parametrize("how", LEAVE)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness import answers, sse
-from harness.fake_engine import FakeEngine
+from harness.fake_engine import FakeEngine, SilentEngine
 from harness.gateway import is_sanitized
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, session
 from harness.waiting import elapsed, wait_until
@@ -281,16 +281,12 @@ def test_the_first_request_after_recovery_is_answered(two):
 
 def test_a_silent_address_keeps_nobody_waiting(make_gateway):
     """The look has a quarter of a second; an address that does not even refuse takes longer."""
-    silent = socket.socket()
-    silent.bind(("127.0.0.1", 0))
-    silent.listen(1)
-    engine = type("Silent", (), {"url": f"http://127.0.0.1:{silent.getsockname()[1]}"})
-    gateway = make_gateway([engine], wait_healthy=False)
-    for _ in range(3):
-        began = time.monotonic()
-        assert gateway.post(PATHS["chat"], body("chat")).status == 503
-        assert time.monotonic() - began < 1.5
-    silent.close()
+    with SilentEngine() as engine:
+        gateway = make_gateway([engine], wait_healthy=False)
+        for _ in range(3):
+            began = time.monotonic()
+            assert gateway.post(PATHS["chat"], body("chat")).status == 503
+            assert time.monotonic() - began < 1.5
 
 
 def test_a_down_engine_is_asked_every_200_ms(two):

@@ -9,7 +9,7 @@ import pytest
 
 from harness import sdk
 from harness.gateway import Gateway, pool
-from harness.llama import MODEL, LlamaServer
+from harness.llama import MODEL
 from harness.requests import DIALECTS, DONE, PATHS
 
 pytestmark = [pytest.mark.llama, pytest.mark.timeout(300)]
@@ -17,21 +17,9 @@ TURNS = ["Good evening! How is the sea?", "Did any ship pass today?", "Which bir
          "What do you eat for supper?", "Will the lamp burn all night?"]
 
 
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory):
-    folder, made = tmp_path_factory.mktemp("llama"), []
-    try:
-        for n in range(2):
-            made.append(LlamaServer(folder / f"{n}.log"))
-        yield made
-    finally:
-        for server in made:
-            server.stop()
-
-
 @pytest.fixture
-def gateway(servers, make_gateway):
-    return make_gateway(servers, model=MODEL)
+def gateway(llamas, make_gateway):
+    return make_gateway(llamas, model=MODEL)
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -14,10 +14,10 @@ from harness.gateway import BINARY
 from harness.process import Footprint
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, message, session
 from harness.waiting import wait_until
+from harness.wire import LEAVE
 
 QUICK = {"commit_after": "300ms", "ping_every": "150ms"}
 PING = {"messages": b"event: ping", "chat": b":", "completions": b":", "responses": b":"}
-LEAVE = {"closes": lambda c: c.close(), "resets": lambda c: c.reset(), "half-closes": lambda c: c.close_writing()}
 LONG, TOKENS = "word " * 2000, 2500  # of that text; the replicas here hold 4,000
 
 

@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "integration"), str(HERE)]
 
-from harness import metrics_text                        # noqa: E402
+from harness import metrics_text, process               # noqa: E402
 from harness.gateway import BINARY, Gateway, pool      # noqa: E402
 from harness.waiting import wait_until                 # noqa: E402
 from talker import Talker, seconds                     # noqa: E402
@@ -86,12 +86,7 @@ class Replica:
         return int(metrics_text.total(page, "vllm:num_requests_running") + metrics_text.total(page, "vllm:num_requests_waiting"))
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        process.end(self.process)
         self.process.stdout.close()
 
 

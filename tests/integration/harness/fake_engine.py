@@ -20,6 +20,31 @@ from . import answers, metrics_text
 PROBES = {"/health", "/metrics", "/v1/models", "/props", "/slots", "/version", "/load"}
 
 
+def read_until(sock, pending, mark):
+    """(what stands before the mark, what has come behind it); (None, b"") if the peer ends first."""
+    while mark not in pending:
+        data = sock.recv(65536)
+        if not data:
+            return None, b""
+        pending += data
+    before, _, behind = pending.partition(mark)
+    return before, behind
+
+
+class SilentEngine:
+    """An address that takes connections and says nothing, nor refuses any."""
+
+    def __enter__(self):
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        self._socket.listen(1)
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+
+
 @dataclass
 class Rank:
     """Figures of one rank, as /metrics shows them; `running` moves with the requests that are open here."""
@@ -220,12 +245,9 @@ class FakeEngine:
             sock.close()
 
     def _read(self, sock, pending, number):
-        while b"\r\n\r\n" not in pending:
-            data = sock.recv(65536)
-            if not data:
-                return None, b""
-            pending += data
-        head, _, rest = pending.partition(b"\r\n\r\n")
+        head, rest = read_until(sock, pending, b"\r\n\r\n")
+        if head is None:
+            return None, b""
         first, *lines = head.decode("latin-1").split("\r\n")
         method, target, _ = first.split(" ", 2)
         headers = [(n, v.strip()) for n, _, v in (l.partition(":") for l in lines)]

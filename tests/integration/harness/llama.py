@@ -6,6 +6,8 @@ import threading
 from importlib.util import find_spec
 from pathlib import Path
 
+from . import process
+
 SERVER = Path(__file__).resolve().parents[2] / "engines" / "xl_server.py"
 MODEL = "smollm2-135m"
 
@@ -48,8 +50,4 @@ class LlamaServer:
         self.process.wait()
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        process.end(self.process, patience=5)

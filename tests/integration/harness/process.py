@@ -1,9 +1,20 @@
 """What a process holds, from /proc: descriptors and memory, before a storm and after it."""
 import os
 import re
+import subprocess
 
 from .gateway import is_sanitized
 from .waiting import wait_until
+
+
+def end(process, patience=10):
+    """Asks it to end, and ends it if it does not."""
+    process.terminate()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def descriptors(pid):

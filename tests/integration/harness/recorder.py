@@ -2,7 +2,7 @@
 leniently as servers do, and says of each request whether its bytes can be read in one way only."""
 import re
 
-from .fake_engine import FakeEngine, Received
+from .fake_engine import FakeEngine, Received, read_until
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 _FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: ?[\t\x20-\x7e\x80-\xff]*\Z")
@@ -15,12 +15,9 @@ class Recorder(FakeEngine):
         self.default = lambda exchange: exchange.send(ANSWER)
 
     def _read(self, sock, pending, number):
-        while b"\r\n\r\n" not in pending:
-            data = sock.recv(65536)
-            if not data:
-                return None, b""
-            pending += data
-        head, _, rest = pending.partition(b"\r\n\r\n")
+        head, rest = read_until(sock, pending, b"\r\n\r\n")
+        if head is None:
+            return None, b""
         first, *lines = head.split(b"\r\n")
         parts = first.split(b" ")
         headers = [(n.decode("latin-1"), v.strip().decode("latin-1")) for n, _, v in (line.partition(b":") for line in lines)]
@@ -46,12 +43,9 @@ class Recorder(FakeEngine):
     def _chunks(self, sock, rest):
         body = b""
         while True:
-            while b"\r\n" not in rest:
-                data = sock.recv(65536)
-                if not data:
-                    return None, b""
-                rest += data
-            line, _, rest = rest.partition(b"\r\n")
+            line, rest = read_until(sock, rest, b"\r\n")
+            if line is None:
+                return None, b""
             size = int(line.split(b";")[0], 16)
             if size == 0:
                 return self._trailers(sock, rest, body)
@@ -63,12 +57,9 @@ class Recorder(FakeEngine):
     def _trailers(self, sock, rest, body):
         line = b"?"
         while line:
-            while b"\r\n" not in rest:
-                data = sock.recv(65536)
-                if not data:
-                    return None, b""
-                rest += data
-            line, _, rest = rest.partition(b"\r\n")
+            line, rest = read_until(sock, rest, b"\r\n")
+            if line is None:
+                return None, b""
         return body, rest
 
 

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from . import process
 from .inputs import entries
 from .waiting import wait_until
 
@@ -110,11 +111,6 @@ http {{
         return re.search(r"\d+\.\d+\.\d+", said.stdout + said.stderr).group(0)
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        process.end(self.process)
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)

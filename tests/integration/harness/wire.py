@@ -212,3 +212,7 @@ def post(url, target, body, headers=()):
 def get(url, target, headers=()):
     with Connection(url) as connection:
         return connection.get(target, headers)
+
+
+# The ways in which a client leaves a Connection.
+LEAVE = {"closes": lambda c: c.close(), "resets": lambda c: c.reset(), "half-closes": lambda c: c.close_writing()}
