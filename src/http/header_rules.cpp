@@ -91,6 +91,7 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 
 // A value that no parser has checked: no CR or LF may end the line early.
 void append_sanitised(std::string& out, std::string_view value) {
+  if (count_controls(value) == 0) return void(out.append(value));
   for (const char c : value) out.push_back(is_control(c) ? ' ' : c);
 }
 
