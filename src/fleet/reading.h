@@ -18,6 +18,7 @@ struct Reading {
 
   ReplicaIndex at = no_replica;  // where it is being read or answered
   TimePoint sent;
+  Tokens seat;  // its part of its lineage's
   struct Expected {
     Tokens cached;
     Tokens parent_there;          // so much of its parent's head was there, and nothing of its own

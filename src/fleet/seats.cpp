@@ -26,6 +26,7 @@ void Seats::begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens
     use_head(head, head_size);
   }
   if (is_leaving(*seat)) leaving_ -= seat->own;
+  if (seat->in_flight > 0) own += seat->own;
   taken_ += own - seat->own;
   seat->own = own;
   ++seat->in_flight;
@@ -34,12 +35,16 @@ void Seats::begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens
   ++in_flight_;
 }
 
-Seat* Seats::end_turn(const SessionKey& lineage) {
+Seat* Seats::end_turn(const SessionKey& lineage, Tokens own) {
   Seat* const seat = seat_of(lineage);
   if (!seat || seat->in_flight == 0) return nullptr;
   if (is_leaving(*seat)) leaving_ -= seat->own;
   --seat->in_flight;
   --in_flight_;
+  if (seat->in_flight > 0) {
+    seat->own -= own;
+    taken_ -= own;
+  }
   if (is_leaving(*seat)) leaving_ += seat->own;
   return seat;
 }

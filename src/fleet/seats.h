@@ -13,7 +13,7 @@ namespace wg::fleet {
 
 struct Seat {
   SessionKey lineage, head;
-  Tokens own;  // without the head
+  Tokens own;  // without the head; of all its turns in flight, who may have less in common than their beginning
   std::uint32_t in_flight = 0;
   std::uint32_t turns = 0;  // served since it sat down
   bool stays = true;        // it will be held behind the turn that it is in
@@ -31,10 +31,10 @@ class Seats {
   std::uint32_t in_flight() const { return in_flight_; }
   Tokens leaving() const { return leaving_; }  // seats that will be free once their turns under way have ended
 
-  // A turn begins; `own` replaces what the seat was sized for.
+  // A turn begins: `own` is what the seat is sized for, beside others of its lineage in flight.
   void begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens head_size, Tokens own);
-  // ... and ends. nullptr: it has no seat. Others of its lineage may be in flight still.
-  Seat* end_turn(const SessionKey& lineage);
+  // ... and ends; `own` as it was when it began. nullptr: it has no seat. Others of its lineage may be in flight still.
+  Seat* end_turn(const SessionKey& lineage, Tokens own);
   void set_stays(const SessionKey& lineage, bool stays);
   void unseat(const SessionKey& lineage);  // only an idle one; else nothing
 

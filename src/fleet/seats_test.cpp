@@ -11,7 +11,7 @@ const SessionKey head = key(1000);
 
 void sit(Seats& seats, std::uint64_t who, std::int64_t own, TimePoint idle_since, TimePoint until) {
   seats.begin_turn(key(who), head, {3500}, {own});
-  Seat* const seat = seats.end_turn(key(who));
+  Seat* const seat = seats.end_turn(key(who), {own});
   ASSERT_NE(seat, nullptr);
   seat->idle_since = idle_since;
   seat->held_until = until;
@@ -24,10 +24,10 @@ TEST(Seats, ASharedHeadCountsOnce) {
   seats.begin_turn(key(2), head, {3500}, {8000});
   EXPECT_EQ(seats.taken().count, 18'500);
   EXPECT_TRUE(seats.counts_head(head));
-  seats.end_turn(key(1));
+  seats.end_turn(key(1), {7000});
   seats.unseat(key(1));
   EXPECT_EQ(seats.taken().count, 11'500);
-  seats.end_turn(key(2));
+  seats.end_turn(key(2), {8000});
   seats.unseat(key(2));
   EXPECT_EQ(seats.taken().count, 0);
   EXPECT_FALSE(seats.counts_head(head));
@@ -36,10 +36,25 @@ TEST(Seats, ASharedHeadCountsOnce) {
 TEST(Seats, ATurnSizesItsSeatAnew) {
   Seats seats;
   seats.begin_turn(key(1), {}, {}, {7000});
-  seats.end_turn(key(1));
+  seats.end_turn(key(1), {7000});
   seats.begin_turn(key(1), {}, {}, {5000});
   EXPECT_EQ(seats.taken().count, 5000) << "a compacted context is smaller";
   EXPECT_EQ(seats.find(key(1))->turns, 2u);
+}
+
+TEST(Seats, ParallelTurnsOfOneLineageTakeRoomEach) {
+  Seats seats;
+  seats.begin_turn(key(1), head, {3500}, {7000});
+  seats.set_stays(key(1), false);
+  seats.begin_turn(key(1), head, {3500}, {2000});
+  EXPECT_EQ(seats.taken().count, 12'500);
+  EXPECT_EQ(seats.leaving().count, 9'000);
+  seats.end_turn(key(1), {7000});
+  EXPECT_EQ(seats.taken().count, 5'500);
+  EXPECT_EQ(seats.leaving().count, 2'000);
+  seats.end_turn(key(1), {2000});
+  EXPECT_EQ(seats.taken().count, 5'500) << "the last one's stays, until somebody decides";
+  EXPECT_EQ(seats.leaving().count, 0);
 }
 
 TEST(Seats, WhatIsInFlightKeepsItsSeat) {
@@ -76,7 +91,7 @@ TEST(Seats, HoldsRunOut) {
 
 TEST(Seats, AnEndWithoutASeatIsNothing) {
   Seats seats;
-  EXPECT_EQ(seats.end_turn(key(9)), nullptr);
+  EXPECT_EQ(seats.end_turn(key(9), {}), nullptr);
 }
 
 }  // namespace wg::fleet

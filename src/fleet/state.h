@@ -74,11 +74,13 @@ struct Fleet::State {
   bool one_stands_empty(PoolIndex pool) const;
   bool one_keeps_prefixes(PoolIndex pool) const;
   bool try_waiter(Request& request, const Openings& openings);
+  void make_room(const Request& request, ReplicaIndex at);
   void keep_ticking(PoolIndex pool);
   void refuse_late(PoolIndex pool);
   bool another_is_up(const Request& request);  // than those it was tried on
 
   // warm_choice.cpp: what `warm` sees, and what it makes of it
+  const Seat* seat_of(const Request& request) const;
   bool may_stay(const Request& request) const;
   bool outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const;
   double waiting_per_seat(PoolIndex pool) const;

@@ -122,8 +122,11 @@ bool Fleet::State::try_waiter(Request& request, const Openings& openings) {
     arrive_free(request);
     return true;
   }
-  if (is_hopeless(request, openings)) return false;
-  policy::Decision decision = warm_decision(request, false);
+  // The turn before it of its lineage has ended, and a seat is held: for it.
+  const Seat* const seat = seat_of(request);
+  const bool is_resident = seat && seat->in_flight == 0 && may_stay(request);
+  if (!is_resident && is_hopeless(request, openings)) return false;
+  policy::Decision decision = warm_decision(request, is_resident);
   if (decision.replica == no_replica) {
     const bool one_is_up = std::any_of(warm_views.begin(), warm_views.end(), [](const auto& view) { return view.up; });
     if (one_is_up) return false;
@@ -132,12 +135,16 @@ bool Fleet::State::try_waiter(Request& request, const Openings& openings) {
     return true;
   }
   leave_queue(request);
-  const Forecast forecast = book.forecast();
-  const Tokens need = forecast.outlook(forecast.asking(request.reading), decision.replica).need;
-  WarmReplica& its = book.replica(decision.replica);
-  its.seats.make_room(need, its.seat_capacity());
+  if (!is_resident) make_room(request, decision.replica);
   dispatch(request, std::move(decision));
   return true;
+}
+
+void Fleet::State::make_room(const Request& request, ReplicaIndex at) {
+  const Forecast forecast = book.forecast();
+  const Tokens need = forecast.outlook(forecast.asking(request.reading), at).need;
+  WarmReplica& its = book.replica(at);
+  its.seats.make_room(need, its.seat_capacity());
 }
 
 void Fleet::State::keep_ticking(PoolIndex pool) {

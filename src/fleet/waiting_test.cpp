@@ -129,6 +129,43 @@ TEST(Waiting, ParallelTurnsOfOneLineageShareASeat) {
   EXPECT_EQ(w.warm(w.at(b)).seats_idle, 0u) << "one is in flight still";
 }
 
+// Sub-agents whose client names one session for all of them, or somebody who would like to have an engine for himself.
+TEST(Waiting, ManyParallelTurnsOfOneLineageWaitAsOthersDo) {
+  WarmWorld w(2);
+  BugWatch bugs;
+  for (int n = 0; n < 20; ++n) w.arrive(1, 10'000);
+  bool both = false;
+  while (!w.turns.empty()) {
+    std::vector<RequestId> sent;
+    for (const auto& [id, turn] : w.turns)
+      if (turn.at != no_replica) sent.push_back(id);
+    ASSERT_FALSE(sent.empty()) << w.waiting() << " wait for ever";
+    both = both || (w.warm(0).seats > 0 && w.warm(1).seats > 0);
+    for (const ReplicaIndex at : {0, 1})
+      EXPECT_LE(w.warm(at).seat_tokens.count, WarmWorld::capacity + 10'200) << "one may stand ready";
+    for (const RequestId id : sent)  // an engine reads what it has room for
+      if (!w.turns.at(id).first_content && w.warm(w.at(id)).seat_tokens.count <= WarmWorld::capacity)
+        w.first_content(id);
+    w.finish(sent.front(), 0);
+    w.pass(3s);
+  }
+  EXPECT_TRUE(both) << "they need not all be at one replica";
+  EXPECT_EQ(bugs.seen(), 0u);
+}
+
+TEST(Waiting, NobodyWaitsForTheSeatThatIsHeldForHim) {
+  WarmWorld w(1);
+  const auto filled = fill(w);
+  const RequestId first = w.arrive(9, 10'000), second = w.arrive(9, 10'000);
+  EXPECT_TRUE(w.waits(first) && w.waits(second));
+  w.finish(filled[0], 0, AnswerEnd::turn);
+  EXPECT_FALSE(w.waits(first));
+  EXPECT_TRUE(w.waits(second)) << "there is no room for both";
+  w.finish(first, 0);
+  EXPECT_FALSE(w.waits(second));
+  EXPECT_EQ(w.warm(0).seats, 3u);
+}
+
 TEST(Waiting, ACrashReturnsItsRequestsToTheQueue) {
   WarmWorld w(2);
   BugWatch bugs;

@@ -86,7 +86,8 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   its.backlog.sent(id, outlook.read_s, now);
   if (reading.head) its.ledger.take(reading.head, head);
   its.ledger.take(reading.lineage, own);
-  its.seats.begin_turn(reading.lineage, reading.head, head, own + grows_by);
+  reading.seat = own + grows_by;
+  its.seats.begin_turn(reading.lineage, reading.head, head, reading.seat);
   reading.expected.clean = its.backlog.turns() == 1 && its.room() >= Tokens{};
 
   Lineage* const lineage = facts_.lineages.peek(reading.lineage);
@@ -126,7 +127,7 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   its.ledger.give_back(reading.lineage, was_read ? std::max(context - head, Tokens{}) : Tokens{});
   if (reading.head) its.ledger.give_back(reading.head, head);
   end_turn(reading, context, now);
-  if (Seat* const seat = its.seats.end_turn(reading.lineage); seat && seat->in_flight == 0) {
+  if (Seat* const seat = its.seats.end_turn(reading.lineage, reading.seat); seat && seat->in_flight == 0) {
     if (came_to_its_end)
       keep_or_yield(*seat, reading, now, rules);
     else

@@ -47,11 +47,19 @@ bool Fleet::State::yields(const Seat& seat, const Request& request) const {
   return seat.turns >= policy::least_quantum && now - room.queue.begin()->first.due > longest_wait;
 }
 
-bool Fleet::State::may_stay(const Request& request) const {
+// At home, if that is up. nullptr: it has none.
+const Seat* Fleet::State::seat_of(const Request& request) const {
   const Lineage* const lineage = book.find(request.reading.lineage);
-  if (!lineage || lineage->home == no_replica || !replicas.up(replicas.row(lineage->home))) return false;
-  const Seat* const seat = book.replica(lineage->home).seats.find(request.reading.lineage);
-  return seat && (seat->in_flight > 0 || !yields(*seat, request));
+  if (!lineage || lineage->home == no_replica || !replicas.up(replicas.row(lineage->home))) return nullptr;
+  return book.replica(lineage->home).seats.find(request.reading.lineage);
+}
+
+// One turn beside another of its lineage is most likely the same conversation once more. Of many nobody knows what they
+// have in common: they are let in as others are.
+bool Fleet::State::may_stay(const Request& request) const {
+  const Seat* const seat = seat_of(request);
+  if (!seat) return false;
+  return seat->in_flight > 0 ? seat->in_flight <= policy::most_beside : !yields(*seat, request);
 }
 
 policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const Asking& asking,

@@ -45,6 +45,7 @@ struct WarmAsk {
 
 inline constexpr double seat_turns = 3;          // that a seat is taken for, at least: its crowd slows all of them
 inline constexpr std::uint32_t most_unread = 2;  // inside an engine: what is sent cannot be called back or reordered
+inline constexpr std::uint32_t most_beside = 1;  // turns of one lineage that are let in at home as its resident's
 inline constexpr double least_gain_to_move_s = 1.0, reread_share_to_move = 0.5;
 inline constexpr double least_gain_to_wait_s = 0.3;  // less is not worth a look
 

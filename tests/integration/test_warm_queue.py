@@ -275,7 +275,7 @@ def test_a_storm_of_leavers(make_world):
 
 def test_the_wait_shows_in_header_log_record_and_metrics(make_world):
     world = make_world(log={"format": "text"})
-    gate, _ = world.hold("first")
+    gate, held = world.hold("first")
     connection = world.gateway.connect()
     connection.request("POST", PATHS["chat"], long_body("chat"), [("x-request-id", "rq-waiter"), *session("second")])
     world.wait_for_waiters(1)
@@ -288,7 +288,9 @@ def test_the_wait_shows_in_header_log_record_and_metrics(make_world):
     logged = float(re.search(r"waited_ms=([0-9.]+)", world.line("rq-waiter")).group(1))
     assert abs(logged - waited) < 5
     assert world.gateway.metric("warmgate_waiting") == 0
-    assert abs(world.gateway.metric("warmgate_wait_seconds_sum", pool="m") * 1000 - waited) < 50
+    firsts = world.line("session=" + held.answer().read_all().header("x-warmgate-session"))  # dialling takes a moment too
+    both = waited + float(re.search(r"waited_ms=([0-9.]+)", firsts).group(1))
+    assert abs(world.gateway.metric("warmgate_wait_seconds_sum", pool="m") * 1000 - both) < 10
     mark = answer.header("x-warmgate-session")
     decided = world.gateway.api(f"/decisions?session={mark}")["decisions"]
     assert len(decided) == 1 and abs(decided[0]["waited_s"] * 1000 - waited) < 100
@@ -420,6 +422,25 @@ def test_a_replica_that_dies_gives_its_requests_back_to_the_queue(make_world, st
         assert answer.status == 200 and answer.ended == ("chunked" if streamed else "length")
     assert order == ["h0", "waiter"], "it is back where it was: in front"
     world.gateway.wait_idle()
+    assert world.waiting() == 0
+
+
+@pytest.mark.parametrize("agents", [True, False], ids=["ids of their own", "one id"])
+def test_many_at_once_of_one_session_wait_as_others_do(make_world, agents):
+    world = make_world(engines=2)
+    gate = threading.Event()
+    for engine in world.engines:
+        engine.default = fine(before=gate)
+    waiters = []
+    for number in range(20):
+        connection = world.gateway.connect()
+        world.open_connections.append(connection)
+        names = [("x-claude-code-session-id", "s"), *([("x-claude-code-agent-id", f"a{number}")] if agents else [])]
+        waiters.append(connection.request("POST", PATHS["messages"], body("messages", f"task {number} {LONG}"), names))
+    wait_until(lambda: world.waiting() + world.gateway.in_flight() == 20)
+    assert world.gateway.in_flight() <= 4, "no engine holds more than one such context, and one may stand ready"
+    gate.set()
+    assert [connection.answer().read_all().status for connection in waiters] == [200] * 20
     assert world.waiting() == 0
 
 
