@@ -64,17 +64,9 @@ void tell_usage(Exchange& x) {
     x.shared.brain.cached_tokens_missing(x.replica().engine);
 }
 
-}  // namespace
-
-void account(Exchange& x, fleet::Outcome outcome) {
+// The line in the log: what is known of the request by its end.
+void write_down(Exchange& x, fleet::Outcome outcome, bool has_usage) {
   const TimePoint now = x.context.loop.now();
-  const bool was_dispatched = x.dispatch.replica != no_replica;
-  const dialect::AnswerFacts& answer = x.reader.facts();
-  const bool has_usage = was_dispatched && x.upstream_answered && x.rule.api != dialect::Api::other && x.status == 200;
-  if (!x.response_told && !answer.response_id.empty())
-    x.shared.brain.tell(fleet::ResponseMade{x.id, response_key(answer.response_id)});
-  if (has_usage) tell_usage(x);
-
   record::RequestRecord& record = x.record;
   record.request_id = x.request_id;
   record.method = x.head.method;
@@ -90,7 +82,7 @@ void account(Exchange& x, fleet::Outcome outcome) {
   if (x.directory && x.in_pool) record.pool = x.directory->pools[x.pool].name;
   if (x.session.key) record.session = x.session.key.short_hex();
   record.key_source = dialect::name_of(x.session.source);
-  if (was_dispatched) {
+  if (x.dispatch.replica != no_replica) {
     record.replica = x.replica().id;
     record.route = policy::name_of(x.dispatch.route);
     record.waited = x.dispatched - x.arrived;
@@ -99,15 +91,19 @@ void account(Exchange& x, fleet::Outcome outcome) {
     record.waited = now - x.arrived;
   }
   if (x.first_content) record.ttft = *x.first_content - x.arrived;
-  if (has_usage) {
-    record.prompt = prompt_tokens(x);
-    record.cached = answer.usage.cached;
-    record.output = answer.usage.output;
-    record.measured = answer.usage.measured;
-    record.cached_measured = answer.usage.cached_measured;
-    record.stop = dialect::name_of(answer.stop);
-  }
+  if (!has_usage) return;
+  const dialect::AnswerFacts& answer = x.reader.facts();
+  record.prompt = prompt_tokens(x);
+  record.cached = answer.usage.cached;
+  record.output = answer.usage.output;
+  record.measured = answer.usage.measured;
+  record.cached_measured = answer.usage.cached_measured;
+  record.stop = dialect::name_of(answer.stop);
+}
 
+// What the metrics count of it: of the line what is no name of a client's.
+record::FinishedRequest counted(const Exchange& x) {
+  const record::RequestRecord& record = x.record;
   record::FinishedRequest finished;
   finished.pool = record.pool;
   finished.api = record.api;
@@ -121,8 +117,21 @@ void account(Exchange& x, fleet::Outcome outcome) {
   if (x.first_content) finished.ttft = record.ttft;
   finished.waited = record.waited;
   finished.total = record.total;
-  x.shared.metrics.count(finished);
-  x.shared.log.request(record);
+  return finished;
+}
+
+}  // namespace
+
+void account(Exchange& x, fleet::Outcome outcome) {
+  const bool was_dispatched = x.dispatch.replica != no_replica;
+  const bool has_usage = was_dispatched && x.upstream_answered && x.rule.api != dialect::Api::other && x.status == 200;
+  const std::string& response_id = x.reader.facts().response_id;
+  if (!x.response_told && !response_id.empty())
+    x.shared.brain.tell(fleet::ResponseMade{x.id, response_key(response_id)});
+  if (has_usage) tell_usage(x);
+  write_down(x, outcome, has_usage);
+  x.shared.metrics.count(counted(x));
+  x.shared.log.request(x.record);
 }
 
 }  // namespace wg::gateway
