@@ -1,6 +1,7 @@
 #include "policy/break_even.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace wg::policy {
 
@@ -11,6 +12,9 @@ double break_even_s(const ServiceFacts& facts) {
   return std::max(least_break_even_s, even);
 }
 
-double hold_s(double break_even, double expected_gap_s) { return std::min(break_even, 0.5 + 4 * expected_gap_s); }
+double hold_s(double break_even, double expected_gap_s) {
+  const double gap = std::max(expected_gap_s, 0.01), to_spare = std::max(break_even / gap - 1, 0.0);
+  return std::min(break_even, least_hold_s + gap * std::log1p(turns_ahead * to_spare));
+}
 
 }  // namespace wg::policy

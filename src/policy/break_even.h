@@ -23,9 +23,13 @@ struct ServiceFacts {
 double break_even_s(const ServiceFacts& facts);
 inline constexpr double least_break_even_s = 0.5, rotations_paid = 0.75;
 
-// For how long an idle resident keeps its seat. Nobody announces the end of a session: four times what it usually takes
-// to come back frees the seats of those that ended early, and misses one return in fifty of a memoryless wait.
+// For how long an idle resident keeps its seat. Nobody announces the end of a session, so the longer one is away the
+// likelier it is that it has ended: with T turns ahead of it and pauses of g in the mean, the odds that it comes back
+// are T to e^(t/g) after t seconds. It is waited for while that probability is above g / g*, what a pause costs to what
+// it may cost: for g ln(T (g* / g - 1)). Sessions just below the break-even are given up soon, of those far below it
+// nearly all returns are waited for.
 double hold_s(double break_even, double expected_gap_s);
+inline constexpr double turns_ahead = 20, least_hold_s = 0.5;
 
 // Whether a session that is expected back in so many seconds is protected at all.
 constexpr bool is_worth_holding(double break_even, double expected_gap_s) { return expected_gap_s <= break_even; }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace wg::policy {
 
 TEST(BreakEven, Table) {
@@ -21,10 +23,22 @@ TEST(BreakEven, Table) {
 }
 
 TEST(BreakEven, HoldsFollowThePauseUpToTheBreakEven) {
-  EXPECT_DOUBLE_EQ(hold_s(4.5, 0.2), 1.3);
-  EXPECT_DOUBLE_EQ(hold_s(4.5, 4.0), 4.5);
+  EXPECT_NEAR(hold_s(4.5, 0.2), 0.5 + 0.2 * 6.07, 0.01);
+  EXPECT_DOUBLE_EQ(hold_s(4.5, 2.0), 4.5);
   EXPECT_TRUE(is_worth_holding(4.5, 4.5));
   EXPECT_FALSE(is_worth_holding(4.5, 4.6));
+}
+
+// Of long contexts that come back soon one return in 350 is missed, of those that are hardly worth a seat many.
+TEST(BreakEven, WhoIsFarBelowTheBreakEvenIsWaitedFor) {
+  const auto missed = [](double break_even, double gap_s) { return std::exp(-hold_s(break_even, gap_s) / gap_s); };
+  EXPECT_LT(missed(66, 4), 0.004);
+  EXPECT_GT(missed(66, 4), 0.001);
+  EXPECT_GT(missed(9, 8), 0.25);  // not worth much
+  for (const double gap_s : {0.0, 0.2, 3.0, 4.0, 4.5, 40.0}) {
+    EXPECT_LE(hold_s(4.5, gap_s), 4.5) << gap_s;
+    EXPECT_GE(hold_s(4.5, gap_s), least_hold_s) << gap_s;
+  }
 }
 
 }  // namespace wg::policy

@@ -1,6 +1,6 @@
 // How many turns a resident may take while others wait for a seat. A rotation costs one reading of the newcomer's
 // context; it may cost at most a tenth of the time that a residency lasts, so long contexts rotate rarely. Where w wait
-// for each seat, one waits for w residencies: above two, rotations may cost more, so that this stays below twenty
+// for each seat, one waits for w residencies: above 1.7, rotations may cost more, so that this stays below seventeen
 // readings.
 // Pure; any thread.
 #pragma once
@@ -22,7 +22,7 @@ std::optional<WarmMode> warm_mode_named(std::string_view name);
 inline constexpr std::string_view warm_mode_names = "latency, throughput, fair-tail";
 
 inline constexpr std::uint32_t least_quantum = 3;
-inline constexpr double rotation_share = 0.1, usual_crowd = 2;
+inline constexpr double rotation_share = 0.1, usual_crowd = 1.7;
 
 // `prefill_s`: of the whole context; `turn_s`: of a hit turn and the pause behind it; `waiting_per_seat`: how many wait
 // for each seat. Empty: no bound.
