@@ -9,6 +9,7 @@ namespace wg::fleet {
 
 namespace {
 constexpr std::size_t most_seats = 1'024;  // far more than an engine runs: tiny contexts need no protection
+constexpr Tokens most_tokens{16'000'000};  // of one prompt or answer: far more than any model takes
 
 // Before it is entered there: what it takes along is not to be taken for what it finds. `clean` is known after that.
 Reading::Expected expected_of(const Reading& reading, const Asking& asking, const Outlook& outlook, ReplicaIndex at,
@@ -103,16 +104,26 @@ void WarmBook::prefilled(RequestId id, Reading& reading, TimePoint now) {
   if (reading.seen.first_content_s == 0) reading.seen.first_content_s = to_seconds(now - reading.sent);
 }
 
+// An answer that is longer than the cache that held it, or a prompt beyond any engine's: whatever was counted, to learn
+// from it would keep everybody else out.
+bool WarmBook::is_believable(const Reading& reading, const UsageReported& usage) const {
+  const Tokens told = replica(reading.at).size.told().value_or(most_tokens);
+  return usage.prompt <= most_tokens && usage.output <= std::min(told, most_tokens);
+}
+
 void WarmBook::reported(Reading& reading, const UsageReported& usage) {
   Reading::Seen& seen = reading.seen;
+  seen.measured = seen.cached_measured = false;
+  seen.prompt = seen.cached = seen.output = {};
+  reading.wait.end = usage.end;
+  reading.wait.tool = usage.tool;
+  if (usage.pause) reading.wait.told_s = static_cast<float>(to_seconds(*usage.pause));
+  if (!is_believable(reading, usage)) return;
   seen.measured = usage.measured;
   seen.cached_measured = usage.measured && usage.cached_measured;
   seen.prompt = std::max(usage.prompt, Tokens{});
   seen.cached = std::clamp(usage.cached, Tokens{}, seen.prompt);
   seen.output = std::max(usage.output, Tokens{});
-  reading.wait.end = usage.end;
-  reading.wait.tool = usage.tool;
-  if (usage.pause) reading.wait.told_s = static_cast<float>(to_seconds(*usage.pause));
 }
 
 void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules) {

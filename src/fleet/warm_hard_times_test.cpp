@@ -36,6 +36,35 @@ TEST(WarmHardTimes, ThousandsOfOneTurnSessionsLeaveNothing) {
   EXPECT_EQ(bugs.seen(), 0u);
 }
 
+// What a broken engine (or a proxy before it) may report as usage.
+TEST(WarmHardTimes, CountsThatNoEngineCanMeanKeepNobodyOut) {
+  constexpr std::int64_t none = 0, minus = -5, huge = 1'000'000'000'000'000;
+  struct Usage {
+    std::int64_t prompt, cached, output;
+  };
+  for (const Usage& said :
+       {Usage{2'500, none, huge}, Usage{huge, huge, huge}, Usage{huge, none, 10}, Usage{100, huge, 5},
+        Usage{none, none, none}, Usage{minus, minus, minus}, Usage{2'500, none, 40'000}}) {
+    WarmWorld w(1);
+    BugWatch bugs;
+    for (std::uint64_t session = 1; session <= 3; ++session) {
+      const RequestId request = w.arrive(session, 2'500);
+      ASSERT_FALSE(w.waits(request)) << said.prompt << " " << said.output;
+      w.first_content(request);
+      w.step(UsageReported{request, {said.prompt}, {said.cached}, {said.output}, true, true, AnswerEnd::tool_call, 0});
+      w.turns.erase(request);
+      w.step(Finished{request, Outcome::ok});
+    }
+    for (std::uint64_t session = 11; session <= 13; ++session) {
+      const RequestId request = w.arrive(session, 2'500);
+      EXPECT_FALSE(w.waits(request)) << said.prompt << " " << said.output;
+      w.first_content(request);
+    }
+    EXPECT_LE(w.warm(0).seat_tokens.count, WarmWorld::capacity);
+    EXPECT_EQ(bugs.seen(), 0u);
+  }
+}
+
 // The machine slept, or was stopped by a debugger: hours pass between two events.
 TEST(WarmHardTimes, AJumpForwardEndsHoldsAndLosesNobody) {
   WarmWorld w(1);
