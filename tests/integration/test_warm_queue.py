@@ -85,6 +85,12 @@ class World:
     def reached(self):
         return sum(len(engine.requests) for engine in self.engines)
 
+    def story(self):
+        """What happened, for the message of an assertion: who reached an engine and how that ended, and the log."""
+        who = [(r.header("x-session-key"), r.header("x-request-id"), "over" if r.finished.is_set() else "under way", r.gone.is_set())
+               for engine in self.engines for r in engine.requests]
+        return f"{who}\n{self.gateway.log()[-3000:]}"
+
     def pool(self):
         return self.gateway.api("/warm")["pools"][0]
 
@@ -125,7 +131,7 @@ def test_a_short_wait_looks_like_none(make_world, dialect, stream):
     world = make_world()
     gate, held = world.hold("first")
     waiter = world.waiter(dialect, "second", stream=stream)
-    assert world.gateway.in_flight() == 1 and world.reached() == 1
+    assert world.gateway.in_flight() == 1 and world.reached() == 1, world.story()
     gate.set()
     answer = waiter.answer().read_all()
     assert (answer.status, answer.header("x-warmgate-route"), answer.header("x-warmgate-replica")) == (200, "placed", "m/e0/0")
@@ -234,7 +240,7 @@ def test_who_leaves_the_queue_leaves_no_trace(make_world, how, phase, threads):
     LEAVE[how](leaver)
     world.wait_for_waiters(2)
     assert "outcome=client_gone" in world.line("rq-leaver") and "route=waiting" in world.line("rq-leaver")
-    assert world.gateway.in_flight() == 1 and world.reached() == 1
+    assert world.gateway.in_flight() == 1 and world.reached() == 1, world.story()
 
     order = []
     world.engine.default = lambda exchange: (order.append(exchange.request.header("x-session-key")), fine()(exchange))
