@@ -58,7 +58,8 @@ std::string remarks_on(const json& row) {
   if (row["kv_tokens_learnt"].get<bool>())
     out += id + "nobody tells the size of its cache; learnt: " + thousands(row, "seat_capacity_tokens") + " tokens\n";
   else if (row["kv_tokens"].is_null())
-    out += id + "nobody tells the size of its cache, and too little was seen of it: turns wait to be read, not for room\n";
+    out +=
+        id + "nobody tells the size of its cache, and too little was seen of it: turns wait to be read, not for room\n";
   const json& net = row["safety_net"];
   if (number_at(net, "share") < 1)
     out += id + line(
