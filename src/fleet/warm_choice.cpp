@@ -172,6 +172,9 @@ policy::Decision Fleet::State::warm_decision(const Request& request, bool is_res
   ask.wait_for_home = rule.warm.wait_for_home;
   ask.waited_s = to_seconds(now - request.arrived);
   ask.by_price = rule.warm.price;
+  for (const policy::ReplicaView& view : views)
+    if (view.up)
+      ask.largest_cache = std::max(ask.largest_cache, book.replica(view.replica).capacity.value_or(Tokens{}));
   if (ask.home != no_replica) ask.reread_s = book.replica(ask.home).read_s(request.reading.prompt);
   policy::Decision decision = cheapest(asking, ask, is_resident);
   // A title call lies beside the conversation: it does not take the session along.

@@ -48,7 +48,9 @@ Admission admission(const WarmView& view, const WarmAsk& ask) {
   // takes time. Not where the cache of somebody away is kept, for the engine would take that first.
   if (view.unread == 0 && view.expected_back_s <= 0 && view.need <= view.room + view.leaving) return Admission::next;
   if (view.in_flight > 0) return Admission::no;
-  if (view.is_empty) return Admission::alone;
+  // Larger than its cache. A larger one, if there is one that holds it, is worth waiting for.
+  if (view.is_empty)
+    return view.capacity < ask.largest_cache && view.need <= ask.largest_cache ? Admission::no : Admission::alone;
   // Nothing is in flight, yet the cache is kept for some that are away. Worth it if they are back before what the
   // newcomer displaces could have been read again.
   return ask.keep_busy && view.expected_back_s > view.displaced_s ? Admission::keeps_busy : Admission::no;

@@ -41,6 +41,7 @@ struct WarmAsk {
   bool wait_for_home = true;       // for a while, where home is full and reading elsewhere takes longer
   double waited_s = 0;             // so far
   bool by_price = true;            // false: the fewest in flight
+  Tokens largest_cache{};          // of those that are up; 0: not known
 };
 
 inline constexpr double seat_turns = 3;          // that a seat is taken for, at least: its crowd slows all of them

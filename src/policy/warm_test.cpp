@@ -41,6 +41,20 @@ TEST(Warm, TakesTheCheapest) {
   EXPECT_EQ(warm(pool, {}).replica, 0u) << "down";
 }
 
+TEST(Warm, WhatOnlyALargerCacheHoldsIsNotForcedIntoASmallOne) {
+  auto pool = pool_of(2);
+  for (WarmView& view : pool) view.need = {40'000}, view.is_empty = true;
+  pool[0].capacity = pool[0].room = {30'000};
+  pool[1].capacity = pool[1].room = {60'000};
+  WarmAsk ask;
+  ask.largest_cache = {60'000};
+  EXPECT_EQ(warm(pool, ask).replica, 1u);
+  pool[1] = full(pool[1]);
+  EXPECT_EQ(warm(pool, ask).replica, no_replica) << "the large one is worth waiting for";
+  for (WarmView& view : pool) view.need = {70'000};
+  EXPECT_EQ(warm(pool, ask).replica, 0u) << "none holds it";
+}
+
 // Whatever the rules of admission are, a glance must not turn away whom they would let in.
 TEST(Warm, AGlanceNeverCallsHopelessWhatMayBeAdmitted) {
   Rng rng(7);
