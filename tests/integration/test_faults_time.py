@@ -12,7 +12,7 @@ from harness import answers, sse
 from harness.fake_engine import FakeEngine, SilentEngine
 from harness.gateway import is_sanitized
 from harness.requests import DIALECTS, DONE, PATHS, body, is_error, session
-from harness.waiting import elapsed, wait_until
+from harness.waiting import wait_until
 
 QUICK = {"first_byte": "700ms", "stream_idle": "700ms"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness import sdk
 from harness.gateway import Gateway, pool
-from harness.llama import MODEL
+from harness.llama import MODEL, LlamaServer
 from harness.requests import DIALECTS, DONE, PATHS
 
 pytestmark = [pytest.mark.llama, pytest.mark.timeout(300)]
