@@ -29,6 +29,7 @@ class Held:
             assert answer.read_all().ended == "chunked"
             connection.close()
         self.connections = []
+        self.gateway.wait_idle()  # a client may see the end of an answer before the fleet does
 
 
 @pytest.fixture
