@@ -39,7 +39,7 @@ TimePoint Brain::fleet_now() const {
 }
 
 // The fleet counts in a time that may run faster than ours; but an engine is not asked for its figures without a pause.
-Duration Brain::real(Duration fleets) const {
+Duration Brain::probe_interval(Duration fleets) const {
   if (config_.time_scale == 1) return fleets;
   return std::max(from_seconds(to_seconds(fleets) / config_.time_scale), std::min(fleets, shortest_probe_interval));
 }
@@ -115,7 +115,7 @@ void Brain::carry_out(const fleet::Commands& commands) {
     if (const auto* reject = std::get_if<fleet::Reject>(&command))
       questions_.answer(reject->request, {*reject, rule_behind(commands, i, reject->request)});
     if (const auto* probe = std::get_if<fleet::ProbeEvery>(&command))
-      if (set_probe_interval) set_probe_interval(probe->engine, real(probe->interval));
+      if (set_probe_interval) set_probe_interval(probe->engine, probe_interval(probe->interval));
     if (const auto* look = std::get_if<fleet::ProbeNow>(&command)) look_at_suspect(look->engine);
     if (const auto* timer = std::get_if<fleet::SetTimer>(&command)) set_timer(*timer);
   }

@@ -72,7 +72,7 @@ class Brain {
   void carry_out(const fleet::Commands& commands);
   void take_note(const fleet::Note& note);
   void set_timer(const fleet::SetTimer& order);
-  Duration real(Duration fleets) const;
+  Duration probe_interval(Duration fleets) const;
   void look_at_suspect(EngineIndex engine);
   void count_engines_up();
 
