@@ -12,6 +12,7 @@ void Fleet::State::on(const RequestArrived& event) {
   Request& request = position->second;
   request.asked = event;
   request.arrived = now;
+  if (is_child(event)) child_came(event);
   if (event.pool >= rules.size()) {
     WG_BUG("a request names a pool that is not there");
     return reject(request, {event.request, 503, 1, "this model is not served here", false}, "no such pool");
@@ -48,6 +49,15 @@ void Fleet::State::arrive_pinned(Request& request, ReplicaIndex maker) {
   decision.becomes_home =
       !session || session->state.home == no_replica || !replicas.up(replicas.row(session->state.home));
   dispatch(request, std::move(decision));
+}
+
+// Those of its parent's conversations that are away wait for it now.
+void Fleet::State::child_came(const RequestArrived& child) {
+  children.arrived(child.parent);
+  const Session* const parent = sessions.peek(child.parent);
+  if (!parent || child.pool >= rules.size()) return;
+  for (const SessionKey& lineage : parent->lineages)
+    if (lineage) book.child_came(lineage, warm_rules(parent->state.pool));
 }
 
 void Fleet::State::read_arrival(Request& request) {

@@ -79,6 +79,9 @@ inline bool has_session(const RequestArrived& asked) {
   return asked.session && asked.kind != RequestClass::untracked && !asked.must_be_pinned;
 }
 
+// What a sub-agent asks: its parent waits for it.
+inline bool is_child(const RequestArrived& asked) { return asked.parent && asked.kind == RequestClass::sub_agent; }
+
 using Failure = policy::Failure;
 
 // The attempt under way came to nothing and no byte of it has reached the client: what now?

@@ -71,8 +71,10 @@ std::vector<ReplicaState> Fleet::replicas(TimePoint now) const {
 
 std::vector<SessionState> Fleet::sessions(std::size_t limit) const {
   std::vector<SessionState> states = state_->sessions.latest(limit);
-  for (SessionState& session : states)
+  for (SessionState& session : states) {
     if (session.home != no_replica && state_->replicas.row(session.home).state.retired) session.home = no_replica;
+    session.sub_agents = state_->children.of(session.key);
+  }
   return states;
 }
 
@@ -102,6 +104,7 @@ bool Fleet::engine_up(EngineIndex engine) const {
 }
 std::size_t Fleet::requests_known() const { return state_->requests.size(); }
 std::size_t Fleet::sessions_known() const { return state_->sessions.size(); }
+std::size_t Fleet::parents_waiting() const { return state_->children.parents(); }
 std::size_t Fleet::waiting(PoolIndex pool) const { return state_->waiting.at(pool).queue.size(); }
 std::uint64_t Fleet::digest() const { return state_->digest; }
 

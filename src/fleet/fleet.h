@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fleet/events.h"
+#include "fleet/lineage_state.h"
 #include "fleet/warm_rules.h"
 #include "fleet/warm_state.h"
 
@@ -68,6 +69,7 @@ struct SessionState {
   TimePoint last_end{};
   Tokens context;  // last prompt + output
   RequestClass kind = RequestClass::turn;
+  std::uint32_t sub_agents = 0;  // requests of them under way
 };
 
 struct PoolState {
@@ -91,11 +93,13 @@ class Fleet {
   PoolState pool(PoolIndex pool) const;
   std::vector<WarmReplicaState> warm_replicas(TimePoint now) const;  // those with a rank that are not retired
   WarmPoolState warm_pool(PoolIndex pool, TimePoint now) const;
-  std::size_t waiting(PoolIndex pool) const;  // for a seat
+  std::vector<LineageState> lineages(const SessionKey& session, TimePoint now) const;  // the latest first
+  std::size_t waiting(PoolIndex pool) const;                                           // for a seat
   bool engine_up(EngineIndex engine) const;
   std::size_t requests_known() const;
   std::size_t sessions_known() const;
-  std::uint64_t digest() const;  // of all commands so far: equal for equal runs
+  std::size_t parents_waiting() const;  // sessions with requests of sub-agents under way
+  std::uint64_t digest() const;         // of all commands so far: equal for equal runs
 
  private:
   struct State;

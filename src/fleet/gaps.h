@@ -1,6 +1,7 @@
 // When a session is expected back, in seconds: the mean of its own pauses, with a prior for the kind of wait it is in.
 // An answer that calls a tool is followed by the next turn in seconds, one that ends the turn by a person; and a build
-// takes longer than reading a file. Without the kinds a mixed load looks as if everybody came back after the mean.
+// takes longer than reading a file; and a parent whose sub-agents work comes back when they are done, in minutes.
+// Without the kinds a mixed load looks as if everybody came back after the mean.
 // Invariant: finite, above 0. Owner: the fleet.
 #pragma once
 
@@ -16,16 +17,20 @@ struct Wait {
   AnswerEnd end = AnswerEnd::unknown;
   std::uint64_t tool = 0;
   ClientKind client = ClientKind::unknown;
-  float told_s = -1;  // how long it will be, if somebody knows; below 0: nobody does
+  bool for_children = false;  // requests of its sub-agents were under way in it
+  float told_s = -1;          // how long it will be, if somebody knows; below 0: nobody does
 };
 
-// A session's own pauses, those for tools apart from the others.
+// By how the answer ended; who says nothing is taken for an agent.
+bool is_for_a_tool(const Wait& wait);
+
+// A session's own pauses, by what they were for.
 struct GapHistory {
   struct Sum {
     float seconds = 0;
     std::uint32_t count = 0;
   };
-  Sum tools, others;
+  Sum tools, others, children;
 };
 
 class GapModel {
@@ -50,6 +55,7 @@ class GapModel {
 
   std::array<std::array<Mean, 3>, 4> by_end_{};  // [how it ended][client]
   BoundedMap<std::uint64_t, Mean> by_tool_;
+  Mean for_children_;
 };
 
 }  // namespace wg::fleet

@@ -22,8 +22,12 @@ struct Lineage {
   std::uint32_t turns = 0, in_flight = 0;
   Wait wait;
   TimePoint last_end;
-  bool is_away = false;  // its last turn has ended and no next one has come
+  bool is_away = false;                    // its last turn has ended and no next one has come
+  RequestClass kind = RequestClass::turn;  // background: a title call and the like, beside the conversation
   GapHistory gaps;
+
+  // Nobody types to a sub-agent: with an answer that calls no tool its work is done.
+  bool is_done() const { return kind == RequestClass::sub_agent && wait.end == AnswerEnd::turn; }
 
   void went_to(ReplicaIndex replica) {
     home = replica;

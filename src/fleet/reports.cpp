@@ -74,6 +74,7 @@ void Fleet::State::on(const Finished& event) {
   if (at != no_replica) let_go(*known, event.outcome == Outcome::ok || event.outcome == Outcome::client_gone);
   if (known->session_serial)
     if (Session* session = sessions.peek(known->asked.session, known->session_serial)) sessions.end_turn(*session, now);
+  if (is_child(known->asked)) children.ended(known->asked.parent);
   const SessionKey over = known->asked.ends_session ? known->asked.session : SessionKey{};
   requests.erase(event.request);
   if (over) forget_session(over);
@@ -92,6 +93,8 @@ void Fleet::State::let_go(Request& request, bool came_to_its_end) {
   const WarmReplica& its = book.replica(at);
   const bool kept = its.keeps_prefixes();
   const std::uint64_t steps = its.size.net().steps_down();
+  request.reading.wait.for_children =
+      request.asked.kind != RequestClass::background && children.of(request.asked.session) > 0;
   book.ended(request.asked.request, request.reading, now, came_to_its_end, warm_rules(request.asked.pool));
   if (kept && !its.keeps_prefixes())
     doubt_cache(at, "nothing is ever found in its cache: no seats are held there, turns go by load");

@@ -62,6 +62,11 @@ void Seats::unseat(const SessionKey& lineage) {
   if (seat && seat->in_flight == 0) remove(static_cast<std::size_t>(seat - seats_.data()));
 }
 
+Seat* Seats::idle(const SessionKey& lineage) {
+  Seat* const seat = seat_of(lineage);
+  return seat && seat->in_flight == 0 ? seat : nullptr;
+}
+
 bool Seats::expire(TimePoint now) {
   const std::size_t before = seats_.size();
   for (std::size_t i = seats_.size(); i-- > 0;)

@@ -36,6 +36,7 @@ class Seats {
   // ... and ends; `own` as it was when it began. nullptr: it has no seat. Others of its lineage may be in flight still.
   Seat* end_turn(const SessionKey& lineage, Tokens own);
   void set_stays(const SessionKey& lineage, bool stays);
+  Seat* idle(const SessionKey& lineage);   // nullptr: it has none, or is in flight
   void unseat(const SessionKey& lineage);  // only an idle one; else nothing
 
   // Seats that were held long enough become free. Whether there were any.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/bounded_map.h"
+#include "fleet/children.h"
 #include "fleet/fleet.h"
 #include "fleet/placement.h"
 #include "fleet/replicas.h"
@@ -57,6 +58,7 @@ struct Fleet::State {
   void on(const RequestArrived& event);
   void arrive_pinned(Request& request, ReplicaIndex maker);
   void arrive_free(Request& request);
+  void child_came(const RequestArrived& child);
   void read_arrival(Request& request);
   Session* session_of(const Request& request);  // drops a home that is retired
   policy::Decision decide(const Request& request, const Session* session);
@@ -136,6 +138,7 @@ struct Fleet::State {
   WarmBook book;
   std::vector<WaitingRoom> waiting;  // by pool
   SessionTable sessions;
+  Children children;                                // of sessions, by their key
   std::unordered_map<RequestId, Request> requests;  // looked up only, never walked
   BoundedMap<SessionKey, ReplicaIndex> makers;      // of responses
   TimePoint now{};

@@ -40,6 +40,7 @@ Lineage& WarmBook::lineage_of(const SessionKey& key, const RequestArrived& asked
   made.head = asked.head;
   made.pool = asked.pool;
   made.wait.client = asked.client;
+  made.kind = asked.kind;
   return facts_.lineages.put(key, made, [this](const SessionKey& old, const Lineage& evicted) {
     if (evicted.home != no_replica) replica(evicted.home).seats.unseat(old);
   });
@@ -140,7 +141,7 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   end_turn(reading, context, now);
   if (Seat* const seat = its.seats.end_turn(reading.lineage, reading.seat); seat && seat->in_flight == 0) {
     if (came_to_its_end)
-      keep_or_yield(*seat, reading, now, rules);
+      keep_or_yield(*seat, reading.at, rules);
     else
       its.seats.unseat(reading.lineage);
   }
@@ -164,20 +165,30 @@ void WarmBook::end_turn(const Reading& reading, Tokens context, TimePoint now) {
   lineage->is_away = lineage->in_flight == 0;
 }
 
-void WarmBook::keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules) {
-  WarmReplica& its = replica(reading.at);
-  const Lineage* const lineage = find(reading.lineage);
+// Of an idle one; its pause began with the end of its last turn.
+void WarmBook::keep_or_yield(Seat& seat, ReplicaIndex at, const WarmRules& rules) {
+  WarmReplica& its = replica(at);
+  const SessionKey key = seat.lineage;
+  const Lineage* const lineage = find(key);
   // Where the cache's size is not known nobody can say what fits, so nobody waits and no seat needs to be held.
   const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity &&
                      its.keeps_prefixes() && its.seats.all().size() <= most_seats;
-  if (!lineage || lineage->home != reading.at || !holds) return its.seats.unseat(reading.lineage);
+  if (!lineage || lineage->is_done() || lineage->home != at || !holds) return its.seats.unseat(key);
   const Asking next = forecast().asking(*lineage);
-  const double even_s = rules.gate ? forecast().break_even_s(next, reading.at) : GapModel::longest_s;
-  if (!policy::is_worth_holding(even_s, next.gap_s)) return its.seats.unseat(reading.lineage);
-  seat.idle_since = now;
-  seat.held_until = now + from_seconds(policy::hold_s(even_s, next.gap_s));
+  const double even_s = rules.gate ? forecast().break_even_s(next, at) : GapModel::longest_s;
+  if (!policy::is_worth_holding(even_s, next.gap_s)) return its.seats.unseat(key);
+  seat.idle_since = lineage->last_end;
+  seat.held_until = lineage->last_end + from_seconds(policy::hold_s(even_s, next.gap_s));
   seat.back_in_s = next.gap_s;
   seat.reread_s = its.read_s(lineage->context);
+}
+
+void WarmBook::child_came(const SessionKey& key, const WarmRules& rules) {
+  Lineage* const its = facts_.lineages.peek(key);
+  if (!its || !its->is_away || its->kind == RequestClass::background || its->wait.for_children) return;
+  its->wait.for_children = true;
+  if (its->home == no_replica) return;
+  if (Seat* const seat = replica(its->home).seats.idle(key)) keep_or_yield(*seat, its->home, rules);
 }
 
 void WarmBook::unseat(const SessionKey& key) {

@@ -29,6 +29,9 @@ class WarmBook {
   // It is over there. `came_to_its_end`: else nothing is known of what it left.
   void ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules);
 
+  // A request of a sub-agent of its session has come: if the lineage is away it is that which it waits for, and what
+  // its seat is worth is reckoned anew.
+  void child_came(const SessionKey& lineage, const WarmRules& rules);
   // The lineage yields its seat, if it is idle.
   void unseat(const SessionKey& lineage);
   // It will not come again.
@@ -39,7 +42,7 @@ class WarmBook {
   SessionKey head_of_parent(const SessionKey& own_head, std::span<const SessionKey> parents) const;
   bool is_believable(const Reading& reading, const UsageReported& usage) const;
   void end_turn(const Reading& reading, Tokens context, TimePoint now);
-  void keep_or_yield(Seat& seat, const Reading& reading, TimePoint now, const WarmRules& rules);
+  void keep_or_yield(Seat& seat, ReplicaIndex at, const WarmRules& rules);
 
   WarmFacts facts_;
 };
