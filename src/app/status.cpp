@@ -49,7 +49,8 @@ int status_of(const Given& given) {
     return 2;
   }
   std::vector<std::string> paths{"/api/v1/replicas", "/api/v1/warm"};
-  if (!given.session.empty()) paths = {"/api/v1/decisions?limit=50&session=" + given.session};
+  if (!given.session.empty())
+    paths = {"/api/v1/sessions?session=" + given.session, "/api/v1/decisions?limit=50&session=" + given.session};
   Answers answers;
   {
     net::Loop loop;
@@ -65,7 +66,7 @@ int status_of(const Given& given) {
     return 0;
   }
   const auto text = given.session.empty() ? console::status_text(answers.bodies[0], answers.bodies[1])
-                                          : console::decisions_text(answers.bodies[0]);
+                                          : console::session_text(answers.bodies[0], answers.bodies[1]);
   if (!text) {
     std::cerr << "warmgate status: http://" << given.admin << ": " << text.error().what << '\n';
     return 1;

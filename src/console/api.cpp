@@ -7,6 +7,7 @@
 
 #include "console/metrics_page.h"
 #include "console/pool_policy.h"
+#include "console/session_rows.h"
 #include "console/shown_replicas.h"
 #include "console/warm_rows.h"
 
@@ -140,26 +141,6 @@ std::size_t limit_of(std::string_view query, std::size_t usual, std::size_t most
   return std::min(limit, most);
 }
 
-ApiAnswer sessions(Shared& shared, std::string_view query) {
-  const std::size_t limit = limit_of(query, 1000, 10'000);
-  const auto directory = shared.brain.directory().get();
-  json rows = json::array();
-  const auto id_of = [&](ReplicaIndex replica) {
-    return replica == no_replica ? json() : json(directory->replicas[replica].id);
-  };
-  for (const auto& session : shared.brain.fleet().sessions(limit))
-    rows.push_back({{"session", session.key.short_hex()},
-                    {"parent", session.parent ? json(session.parent.short_hex()) : json()},
-                    {"pool", directory->pools[session.pool].name},
-                    {"home", id_of(session.home)},
-                    {"turns", session.turns},
-                    {"in_flight", session.in_flight},
-                    {"idle_s", to_seconds(shared.brain.fleet_now() - session.last_end)},
-                    {"context_tokens", session.context.count}});
-  return ok(
-      {{"sessions", rows}, {"known", shared.brain.fleet().sessions_known()}, {"limit", shared.config.sessions.limit}});
-}
-
 ApiAnswer policy_answer(const Result<std::string>& said) {
   return said ? ApiAnswer{200, "application/json", *said} : wrong(said.error().status, said.error().what);
 }
@@ -178,7 +159,10 @@ ApiAnswer answer(Shared& shared, std::string_view method, std::string_view targe
     return reads ? ApiAnswer{200, "text/plain; version=0.0.4; charset=utf-8", metrics_page(shared)}
                  : wrong(405, "allowed: GET");
   if (path == "/api/v1/replicas") return reads ? replicas(shared) : wrong(405, "allowed: GET");
-  if (path == "/api/v1/sessions") return reads ? sessions(shared, query) : wrong(405, "allowed: GET");
+  if (path == "/api/v1/sessions")
+    return reads ? ApiAnswer{200, "application/json",
+                             sessions_body(shared, value_of(query, "session="), limit_of(query, 1000, 10'000))}
+                 : wrong(405, "allowed: GET");
   if (path == "/api/v1/warm")
     return reads ? ApiAnswer{200, "application/json", warm_body(shared)} : wrong(405, "allowed: GET");
   if (path == "/api/v1/decisions")

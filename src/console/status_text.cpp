@@ -50,6 +50,13 @@ std::string cached_share(const json& row) {
   return all > 0 ? line("%.0f%%", 100 * cached / all) : "-";
 }
 
+// Until something was seen of it the price of a turn is made with an assumed rate: "~4000/s".
+std::string prefill_rate(const json& learnt) {
+  const auto samples = learnt.find("samples");
+  const bool is_assumed = samples != learnt.end() && samples->get<double>() == 0;
+  return (is_assumed ? "~" : "") + figure(learnt, "prefill_tokens_per_s", 0, "/s");
+}
+
 // What is out of the ordinary with a replica's cache.
 std::string remarks_on(const json& row) {
   const std::string id = "\n" + text_at(row, "id") + ": ";
@@ -77,7 +84,7 @@ std::string table_of(const json& replicas, const json& warm) {
     const std::string kv = thousands(its, "seat_tokens") + "/" + thousands(its, "seat_capacity_tokens");
     out += line(form, text_at(row, "id").c_str(), row["healthy"].get<bool>() ? "yes" : "no",
                 figure(row, "in_flight", 0, "").c_str(), figure(its, "seats", 0, "").c_str(), kv.c_str(),
-                cached_share(row).c_str(), figure(learnt, "prefill_tokens_per_s", 0, "/s").c_str(),
+                cached_share(row).c_str(), prefill_rate(learnt).c_str(),
                 figure(learnt, "hit_service_s", 1, " s").c_str(), figure(its, "break_even_s", 1, " s").c_str());
   }
   for (const json& pool : warm["pools"]) {
@@ -104,22 +111,82 @@ std::string table_of(const json& replicas, const json& warm) {
   return out;
 }
 
+// ---- one session ----
+
 std::string line_of_candidate(const json& c) {
   const std::string id = text_at(c, "replica");
-  if (!c.contains("cost_s")) return line("    %-28s in flight %g\n", id.c_str(), number_at(c, "in_flight"));
-  return line("    %-28s %.2f s = backlog %.2f + prefill %.2f + crowd %.2f + displaced %.2f; %s cached, %s free%s\n",
-              id.c_str(), number_at(c, "cost_s"), number_at(c, "backlog_s"), number_at(c, "prefill_s"),
-              number_at(c, "crowd_s"), number_at(c, "displaced_s"), thousands(c, "cached_tokens").c_str(),
-              thousands(c, "room_tokens").c_str(), c["may_take"].get<bool>() ? "" : "; cannot take it");
+  if (!c.contains("cost_s")) return line("      %-28s in flight %g\n", id.c_str(), number_at(c, "in_flight"));
+  std::string out = line("      %-28s %.2f s = backlog %.2f + prefill %.2f + crowd %.2f + displaced %.2f; %s cached",
+                         id.c_str(), number_at(c, "cost_s"), number_at(c, "backlog_s"), number_at(c, "prefill_s"),
+                         number_at(c, "crowd_s"), number_at(c, "displaced_s"), thousands(c, "cached_tokens").c_str());
+  if (c["is_resident"].get<bool>())
+    out += ", has its seat there";
+  else
+    out += ", needs " + thousands(c, "need_tokens") + " of " + thousands(c, "room_tokens") + " free";
+  if (!c["may_take"].get<bool>()) out += "; cannot take it: " + text_at(c, "why_not");
+  return out + "\n";
 }
 
-std::string lines_of(const json& decisions) {
+// What the engine counted, beside what was expected of the replica that was chosen.
+std::string measured_line(const json& row) {
+  const json& measured = row["measured"];
   std::string out;
-  for (const json& row : decisions["decisions"]) {
-    out += line("%.1f s ago: %s %s after %.2f s: %s\n", number_at(row, "ago_s"), text_at(row, "route").c_str(),
-                text_at(row, "replica").c_str(), number_at(row, "waited_s"), text_at(row, "rule").c_str());
-    for (const json& candidate : row["candidates"]) out += line_of_candidate(candidate);
+  if (measured["prompt_tokens"].is_number())
+    out += line("; prompt %s, of it cached %s; answer %.0f tokens", thousands(measured, "prompt_tokens").c_str(),
+                thousands(measured, "cached_tokens").c_str(), number_at(measured, "output_tokens"));
+  if (measured["first_content_s"].is_number())
+    out += line("; first token after %.2f s", number_at(measured, "first_content_s"));
+  return out.empty() ? out : "    measured:" + out.substr(1) + "\n";
+}
+
+std::string lines_of_decision(const json& row) {
+  const std::string where =
+      row["replica"].is_null() ? "refused" : text_at(row, "route") + " " + text_at(row, "replica");
+  std::string out = line("%.1f s ago: %s after %.2f s: %s\n", number_at(row, "ago_s"), where.c_str(),
+                         number_at(row, "waited_s"), text_at(row, "rule").c_str());
+  if (row["waited_because"].is_string()) out += "    it waited because " + text_at(row, "waited_because") + "\n";
+  out += measured_line(row);
+  if (!row["candidates"].empty()) out += "    estimated:\n";
+  for (const json& candidate : row["candidates"]) out += line_of_candidate(candidate);
+  return out;
+}
+
+std::string seat_words(const json& its) {
+  if (number_at(its, "in_flight") > 0) return its["has_seat"].get<bool>() ? "has a seat" : "has no seat";
+  if (its["has_seat"].get<bool>()) return line("its seat is held for %.1f s more", number_at(its, "seat_held_s"));
+  return "no seat is held for it";
+}
+
+std::string lines_of_lineage(const json& its) {
+  std::string out =
+      line("  %s %s at %s: %.0f turns, %.0f in flight; context %s (counted), %s of it cached there (estimated)\n",
+           text_at(its, "class").c_str(), text_at(its, "lineage").c_str(), text_at(its, "home").c_str(),
+           number_at(its, "turns"), number_at(its, "in_flight"), thousands(its, "context_tokens").c_str(),
+           thousands(its, "expected_cached_tokens").c_str());
+  if (its["away_s"].is_number() && text_at(its, "waits_for") != "nothing")
+    out += line("    waits for %s: away for %.1f s, expected after %.1f s (estimated); a seat is worth a pause of %s; ",
+                text_at(its, "waits_for").c_str(), number_at(its, "away_s"), number_at(its, "expected_pause_s"),
+                figure(its, "break_even_s", 1, " s").c_str()) +
+           seat_words(its) + "\n";
+  else
+    out += "    " + seat_words(its) + "\n";
+  return out;
+}
+
+std::string lines_of_session(const json& sessions) {
+  std::string out;
+  for (const json& row : sessions["sessions"]) {
+    out += line("%s %s: home %s, %.0f turns, %.0f in flight, %.0f requests of its sub-agents in flight\n",
+                text_at(row, "class").c_str(), text_at(row, "session").c_str(), text_at(row, "home").c_str(),
+                number_at(row, "turns"), number_at(row, "in_flight"), number_at(row, "sub_agents_in_flight"));
+    for (const json& lineage : row["lineages"]) out += lines_of_lineage(lineage);
   }
+  return out.empty() ? "that session is not known (any more)\n" : out;
+}
+
+std::string lines_of_decisions(const json& decisions) {
+  std::string out;
+  for (const json& row : decisions["decisions"]) out += lines_of_decision(row);
   return out.empty() ? "no decision on that session is remembered\n" : out;
 }
 
@@ -137,9 +204,9 @@ Result<std::string> status_text(std::string_view replicas, std::string_view warm
   }
 }
 
-Result<std::string> decisions_text(std::string_view decisions) {
+Result<std::string> session_text(std::string_view sessions, std::string_view decisions) {
   try {
-    return lines_of(json::parse(decisions));
+    return lines_of_session(json::parse(sessions)) + "\n" + lines_of_decisions(json::parse(decisions));
   } catch (const json::exception& problem) {
     return no_such_api(problem.what());
   }

@@ -72,9 +72,24 @@ json candidate_row(const gateway::Directory& directory, const policy::Candidate&
   row["crowd_s"] = c.crowd_s;
   row["displaced_s"] = c.displaced_s;
   row["cached_tokens"] = c.cached.count;
+  row["need_tokens"] = c.need.count;
   row["room_tokens"] = c.room.count;
+  row["is_resident"] = c.is_resident;
+  row["unread"] = c.unread;
   row["seat_capacity_tokens"] = c.capacity.count > 0 ? json(c.capacity.count) : json();
   row["may_take"] = c.may_take;
+  if (!c.may_take) row["why_not"] = c.why_not;
+  return row;
+}
+
+// What came of a decision: what the engine counted, and when its first token came. null: it is not known, or not yet.
+json measured_row(const gateway::LoggedDecision& decision) {
+  json row = {{"first_content_s", decision.first_content ? json(to_seconds(*decision.first_content)) : json()}};
+  row["prompt_tokens"] = row["cached_tokens"] = row["output_tokens"] = nullptr;
+  if (!decision.usage) return row;
+  row["prompt_tokens"] = decision.usage->prompt.count;
+  if (decision.usage->cached_measured) row["cached_tokens"] = decision.usage->cached.count;
+  row["output_tokens"] = decision.usage->output.count;
   return row;
 }
 
@@ -104,9 +119,11 @@ std::string decisions_body(const Shared& shared, std::string_view session, std::
     rows.push_back({{"ago_s", to_seconds(now - it->at)},
                     {"session", its_session},
                     {"replica", note.replica == no_replica ? json() : json(directory->replicas[note.replica].id)},
-                    {"route", policy::name_of(note.route)},
+                    {"route", note.replica == no_replica ? json() : json(policy::name_of(note.route))},
                     {"rule", note.rule},
                     {"waited_s", to_seconds(note.waited)},
+                    {"waited_because", *note.waited_for ? json(note.waited_for) : json()},
+                    {"measured", measured_row(*it)},
                     {"candidates", candidates}});
   }
   return text_of({{"decisions", rows}});

@@ -147,7 +147,8 @@ void Fleet::State::dispatch(Request& request, policy::Decision decision) {
              .rule = decision.rule,
              .candidates = std::move(decision.candidates),
              .session = asked.session,
-             .waited = now - request.arrived});
+             .waited = now - request.arrived,
+             .waited_for = now > request.arrived ? request.why_queued : ""});
 }
 
 void Fleet::State::reject(Request& request, Reject answer, const char* rule) {
@@ -158,7 +159,10 @@ void Fleet::State::reject(Request& request, Reject answer, const char* rule) {
              .replica = no_replica,
              .route = policy::Route::placed,
              .rule = rule,
-             .candidates = {}});
+             .candidates = {},
+             .session = request.asked.session,
+             .waited = now - request.arrived,
+             .waited_for = now > request.arrived ? request.why_queued : ""});
 }
 
 void Fleet::State::reject_none_up(Request& request) {

@@ -205,8 +205,9 @@ struct Note {
   policy::Route route = policy::Route::placed;
   const char* rule = "";  // a literal: which rule decided
   std::vector<policy::Candidate> candidates;
-  SessionKey session = {};  // of a decision: whose
-  Duration waited = {};     // ... and how long it was in the queue
+  SessionKey session = {};      // of a decision: whose
+  Duration waited = {};         // ... and how long it was in the queue
+  const char* waited_for = "";  // a literal: why it had to; empty: it did not
 };
 
 using Command = std::variant<Dispatch, Reject, ProbeEvery, Note, Hold, SetTimer, ProbeNow>;

@@ -59,7 +59,7 @@ void Fleet::State::retry_warm(Request& request, policy::Failure failure) {
   request.fresh_connection = false;
   let_go(request, false);
   request.replica = no_replica;
-  queue(request);
+  queue(request, "its attempt elsewhere had come to nothing");
 }
 
 void Fleet::State::give_up(Request& request, policy::Failure failure, const char* rule) {

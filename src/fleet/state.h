@@ -31,6 +31,7 @@ struct Request {
   TimePoint arrived;
   Reading reading;
   std::optional<policy::QueueKey> queued;  // while it waits for a seat
+  const char* why_queued = "";             // a literal; stays when it waits no longer
   std::uint32_t overtaken = 0;
   struct Counted {  // what was added to `at` for this request
     ReplicaIndex at = no_replica;
@@ -69,7 +70,7 @@ struct Fleet::State {
   // waiting.cpp: the queue of `warm`
   bool takes_a_seat(const Request& request) const;
   void arrive_warm(Request& request);
-  void queue(Request& request);
+  void queue(Request& request, const char* why);
   void leave_queue(Request& request);
   void pump(PoolIndex pool);
   bool send_on(PoolIndex pool);
@@ -84,6 +85,7 @@ struct Fleet::State {
   // warm_choice.cpp: what `warm` sees, and what it makes of it
   const Seat* seat_of(const Request& request) const;
   bool may_stay(const Request& request) const;
+  const char* why_not_stay(const Request& request) const;
   bool outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const;
   double waiting_per_seat(PoolIndex pool) const;
   bool yields(const Seat& seat, const Request& request) const;

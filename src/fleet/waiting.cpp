@@ -45,13 +45,15 @@ void Fleet::State::arrive_warm(Request& request) {
       return pump(request.asked.pool);  // who moves leaves room behind
     }
   }
+  const char* const why = why_not_stay(request);
   book.unseat(request.reading.lineage);
-  queue(request);
+  queue(request, why);
   pump(request.asked.pool);
   if (request.queued) issue(Hold{request.asked.request});
 }
 
-void Fleet::State::queue(Request& request) {
+void Fleet::State::queue(Request& request, const char* why) {
+  request.why_queued = why;
   const Lineage* const lineage = book.find(request.reading.lineage);
   policy::Urgency urgency = policy::Urgency::person;
   double reading_s = 0;

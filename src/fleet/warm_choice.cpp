@@ -62,6 +62,18 @@ bool Fleet::State::may_stay(const Request& request) const {
   return seat->in_flight > 0 ? seat->in_flight <= policy::most_beside : !yields(*seat, request);
 }
 
+// For the record of its decision: of one that may not stay, or whose home could not take it after all.
+const char* Fleet::State::why_not_stay(const Request& request) const {
+  const Lineage* const lineage = book.find(request.reading.lineage);
+  if (!lineage || lineage->home == no_replica) return "it was new";
+  if (!replicas.up(replicas.row(lineage->home))) return "its home was down";
+  const Seat* const seat = seat_of(request);
+  if (!seat) return "no seat was held for it";
+  if (seat->in_flight > 0) return "turns of it were under way already";
+  if (outgrown(*lineage, *seat, request)) return "the residents of its home had outgrown the cache";
+  return yields(*seat, request) ? "others waited, and its quantum was over" : "its home could not take it";
+}
+
 policy::WarmView Fleet::State::warm_view(const policy::ReplicaView& view, const Asking& asking,
                                          bool is_resident) const {
   const Outlook outlook = book.forecast().outlook(asking, view.replica);

@@ -92,6 +92,8 @@ void Brain::step(const fleet::Event& event) {
   const TimePoint now = fleet_now();
   const fleet::Commands commands = fleet_.step(event, now);
   if (recorder_) record(event, now, commands);
+  if (const auto* first = std::get_if<fleet::FirstContent>(&event)) decisions_.heard(*first, now);
+  if (const auto* usage = std::get_if<fleet::UsageReported>(&event)) decisions_.heard(*usage);
   carry_out(commands);
 }
 

@@ -5,7 +5,7 @@
 namespace wg::gateway {
 
 void DecisionLog::add(const fleet::Note& note, TimePoint at) {
-  LoggedDecision logged{at, note};
+  LoggedDecision logged{at, note, {}, {}};
   auto& candidates = logged.note.candidates;
   if (candidates.size() > most_candidates) {
     const auto before = [&](const policy::Candidate& a, const policy::Candidate& b) {
@@ -18,6 +18,22 @@ void DecisionLog::add(const fleet::Note& note, TimePoint at) {
   candidates.shrink_to_fit();
   decisions_.push_back(std::move(logged));
   if (decisions_.size() > limit) decisions_.pop_front();
+}
+
+// The latest of it that sent it somewhere: most are heard of soon.
+LoggedDecision* DecisionLog::of(RequestId request) {
+  for (auto it = decisions_.rbegin(); it != decisions_.rend(); ++it)
+    if (it->note.request == request) return it->note.replica == no_replica ? nullptr : &*it;
+  return nullptr;
+}
+
+void DecisionLog::heard(const fleet::FirstContent& event, TimePoint at) {
+  if (LoggedDecision* const its = of(event.request); its && !its->first_content) its->first_content = at - its->at;
+}
+
+void DecisionLog::heard(const fleet::UsageReported& event) {
+  if (!event.measured) return;
+  if (LoggedDecision* const its = of(event.request)) its->usage = event;
 }
 
 }  // namespace wg::gateway

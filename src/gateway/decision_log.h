@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "fleet/events.h"
@@ -13,6 +14,9 @@ namespace wg::gateway {
 struct LoggedDecision {
   TimePoint at;
   fleet::Note note;  // its candidates: the chosen one, home and the cheapest
+  // What came of it, as it was measured.
+  std::optional<Duration> first_content;      // since then
+  std::optional<fleet::UsageReported> usage;  // if the engine counted it
 };
 
 class DecisionLog {
@@ -20,9 +24,13 @@ class DecisionLog {
   static constexpr std::size_t limit = 4096, most_candidates = 8;
 
   void add(const fleet::Note& note, TimePoint at);
+  void heard(const fleet::FirstContent& event, TimePoint at);
+  void heard(const fleet::UsageReported& event);
   const std::deque<LoggedDecision>& all() const { return decisions_; }
 
  private:
+  LoggedDecision* of(RequestId request);
+
   std::deque<LoggedDecision> decisions_;
 };
 

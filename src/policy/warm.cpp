@@ -5,6 +5,14 @@
 namespace wg::policy {
 
 namespace {
+// Of one that admission() says no to, the first reason that it had.
+const char* why_not(const WarmView& view) {
+  if (!view.up) return "down, or it failed there";
+  if (view.is_suspected) return "it may be dying";
+  if (view.unread >= most_unread) return "enough is unread there";
+  return view.is_empty ? "larger than its cache, and another is not" : "no room";
+}
+
 Candidate priced(const WarmView& view, const WarmAsk& ask, Admission how) {
   Candidate c;
   c.replica = view.replica;
@@ -16,7 +24,11 @@ Candidate priced(const WarmView& view, const WarmAsk& ask, Admission how) {
   c.cached = view.cached;
   c.room = view.room;
   c.capacity = view.capacity;
+  c.need = view.need;
+  c.unread = view.unread;
+  c.is_resident = view.is_resident;
   c.may_take = how != Admission::no;
+  if (!c.may_take) c.why_not = why_not(view);
   c.cost_s = ask.by_price ? c.backlog_s + c.prefill_s + c.crowd_s + c.displaced_s : c.in_flight;
   return c;
 }

@@ -55,6 +55,29 @@ TEST(Warm, WhatOnlyALargerCacheHoldsIsNotForcedIntoASmallOne) {
   EXPECT_EQ(warm(pool, ask).replica, 0u) << "none holds it";
 }
 
+TEST(Warm, SaysWhyAReplicaCannotTakeIt) {
+  auto pool = pool_of(6);
+  pool[1].up = false;
+  pool[2].is_suspected = true;
+  pool[3].unread = most_unread;
+  pool[4] = full(pool[4]);
+  pool[5].need = {40'000}, pool[5].is_empty = true, pool[5].capacity = {30'000};
+  const WarmAsk ask{.largest_cache = {60'000}};
+  const std::vector<std::string_view> words{"",
+                                            "down, or it failed there",
+                                            "it may be dying",
+                                            "enough is unread there",
+                                            "no room",
+                                            "larger than its cache, and another is not"};
+  const Decision decision = warm(pool, ask);
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    EXPECT_EQ(decision.candidates[i].why_not, words[i]);
+    EXPECT_EQ(decision.candidates[i].may_take, words[i].empty());
+    EXPECT_EQ(decision.candidates[i].need, pool[i].need);
+    EXPECT_EQ(decision.candidates[i].unread, pool[i].unread);
+  }
+}
+
 // Whatever the rules of admission are, a glance must not turn away whom they would let in.
 TEST(Warm, AGlanceNeverCallsHopelessWhatMayBeAdmitted) {
   Rng rng(7);

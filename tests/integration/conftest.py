@@ -4,6 +4,7 @@ import pytest
 from harness.fake_engine import FakeEngine
 from harness.gateway import BINARY, Gateway, pool
 from harness.llama import LlamaServer
+from harness.queue_world import World
 from harness.replica import Replica
 
 
@@ -72,6 +73,19 @@ def one(make_engine, make_gateway):
 def two(engines, make_gateway):
     """(gateway, [engine, engine]): replicas m/e0/0 and m/e1/0, policy sticky."""
     return make_gateway(engines), engines
+
+
+@pytest.fixture
+def make_world(make_engine, make_gateway):
+    """make_world(engines=1, ...): engines with room for one long context each, and a gateway with policy `warm`."""
+    made = []
+
+    def make(**kwargs):
+        made.append(World(make_engine, make_gateway, **kwargs))
+        return made[-1]
+    yield make
+    for world in made:
+        world.end()
 
 
 @pytest.fixture(scope="module")
