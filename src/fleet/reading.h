@@ -32,6 +32,7 @@ struct Reading {
   } expected;
   struct Seen {
     double first_content_s = 0;                      // since it was sent; 0: there was none
+    bool reported = false;                           // it was an answer, and no error
     bool measured = false, cached_measured = false;  // by the engine: what follows, and `cached`
     Tokens prompt, cached, output;
   } seen;

@@ -87,7 +87,8 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   its.counters.sent(id, !its.backlog.empty());
   its.backlog.sent(id, outlook.read_s, now);
   if (reading.head) its.ledger.take(reading.head, head);
-  its.ledger.take(reading.lineage, own);
+  // What its cache cannot hold an engine refuses, and throws nothing out for it.
+  its.ledger.take(reading.lineage, own <= its.size.told().value_or(own) ? own : Tokens{});
   reading.seat = own + grows_by;
   its.seats.begin_turn(reading.lineage, reading.head, head, reading.seat);
   reading.expected.clean = its.backlog.turns() == 1 && its.room() >= Tokens{};
@@ -114,6 +115,7 @@ bool WarmBook::is_believable(const Reading& reading, const UsageReported& usage)
 
 void WarmBook::reported(Reading& reading, const UsageReported& usage) {
   Reading::Seen& seen = reading.seen;
+  seen.reported = true;
   seen.measured = seen.cached_measured = false;
   seen.prompt = seen.cached = seen.output = {};
   reading.wait.end = usage.end;
@@ -135,12 +137,12 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   const Tokens context = (seen.measured ? seen.prompt : reading.prompt) + seen.output;
   const Tokens head = std::min(facts_.heads.size(reading.head), context);
   // What was read is there, also of an answer that broke off; of one that never began nothing is known.
-  const bool was_read = seen.first_content_s > 0 || seen.measured;
+  const bool was_read = seen.first_content_s > 0 || seen.measured, was_answered = was_read || seen.reported;
   its.ledger.give_back(reading.lineage, was_read ? std::max(context - head, Tokens{}) : Tokens{});
   if (reading.head) its.ledger.give_back(reading.head, head);
-  end_turn(reading, context, now);
+  end_turn(reading, context, was_answered, now);
   if (Seat* const seat = its.seats.end_turn(reading.lineage, reading.seat); seat && seat->in_flight == 0) {
-    if (came_to_its_end)
+    if (came_to_its_end && was_answered)
       keep_or_yield(*seat, reading.at, rules);
     else
       its.seats.unseat(reading.lineage);
@@ -148,10 +150,12 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   reading.at = no_replica;
 }
 
-void WarmBook::end_turn(const Reading& reading, Tokens context, TimePoint now) {
+// An engine's refusal is no turn, and what it refused no context: it says nothing of what comes next.
+void WarmBook::end_turn(const Reading& reading, Tokens context, bool was_answered, TimePoint now) {
   Lineage* const lineage = facts_.lineages.peek(reading.lineage);
   if (!lineage || lineage->in_flight == 0) return;
   --lineage->in_flight;
+  if (!was_answered) return;
   ++lineage->turns;
   if (lineage->context.count > 0 && context > lineage->context)
     replica(reading.at).learnt.grew(context - lineage->context);

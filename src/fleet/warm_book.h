@@ -41,7 +41,7 @@ class WarmBook {
   Lineage& lineage_of(const SessionKey& key, const RequestArrived& asked);
   SessionKey head_of_parent(const SessionKey& own_head, std::span<const SessionKey> parents) const;
   bool is_believable(const Reading& reading, const UsageReported& usage) const;
-  void end_turn(const Reading& reading, Tokens context, TimePoint now);
+  void end_turn(const Reading& reading, Tokens context, bool was_answered, TimePoint now);
   void keep_or_yield(Seat& seat, ReplicaIndex at, const WarmRules& rules);
 
   WarmFacts facts_;

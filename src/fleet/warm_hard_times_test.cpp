@@ -110,4 +110,31 @@ TEST(WarmHardTimes, AJumpBackStandsStill) {
   EXPECT_EQ(bugs.seen(), 0u);
 }
 
+// An engine refuses what is longer than its context: with 400, at once. Nothing of it was read, whatever its size was
+// taken for, and its next turn is no sooner expected for that.
+TEST(WarmHardTimes, WhatTheEngineRefusedHoldsNothing) {
+  WarmWorld w(1);
+  for (int i = 0; i < 8; ++i) {  // so that seats are worth holding
+    const RequestId id = w.arrive(1, 9'000 + 300 * i);
+    w.pass(i == 0 ? 2s : 200ms);
+    w.finish(id, i == 0 ? 0 : 8'800 + 300 * i);
+    w.pass(500ms);
+  }
+  w.pass(100s);
+  const RequestId absurd = w.arrive(2, 1'000'000);
+  ASSERT_FALSE(w.waits(absurd)) << "alone there";
+  w.pass(10ms);
+  w.turns.erase(absurd);
+  w.step(Finished{absurd, Outcome::ok});  // the engine's 400: no first token, no usage
+  EXPECT_EQ(w.warm(0).seats, 0u);
+  EXPECT_EQ(w.warm(0).seat_tokens, Tokens{});
+  EXPECT_EQ(w.warm(0).shadow_tokens, w.d.fleet.lineages(key(1), w.d.now).at(0).context) << "nothing of it is there";
+  const LineageState its = w.d.fleet.lineages(key(2), w.d.now).at(0);
+  EXPECT_EQ(its.context, Tokens{});
+  EXPECT_EQ(its.turns, 0u) << "it has not begun";
+  EXPECT_EQ(its.waits_for, WaitsFor::nothing);
+  EXPECT_LT(w.d.fleet.warm_pool(0, w.d.now).working_set, Tokens{20'000});
+  EXPECT_FALSE(w.waits(w.arrive(3, 10'000)));
+}
+
 }  // namespace wg::fleet
