@@ -122,7 +122,7 @@ std::string line_of_candidate(const json& c) {
   if (c["is_resident"].get<bool>())
     out += ", has its seat there";
   else
-    out += ", needs " + thousands(c, "need_tokens") + " of " + thousands(c, "room_tokens") + " free";
+    out += ", needs at least " + thousands(c, "need_tokens") + " of " + thousands(c, "room_tokens") + " free";
   if (!c["may_take"].get<bool>()) out += "; cannot take it: " + text_at(c, "why_not");
   return out + "\n";
 }

@@ -15,6 +15,7 @@ class Backlog {
  public:
   std::size_t turns() const { return unread_.size(); }
   bool empty() const { return unread_.empty(); }
+  TimePoint read_by() const { return read_by_; }  // when they should all have been read; past if there are none
   double seconds(TimePoint now) const { return empty() ? 0 : std::max(0.0, to_seconds(read_by_ - now)); }
 
   void sent(RequestId turn, double read_s, TimePoint now) {
@@ -38,8 +39,8 @@ class Backlog {
     double read_s;
   };
   std::vector<Turn> unread_;
-  double sum_s_ = 0;   // predicted, of all of these
-  TimePoint read_by_;  // when they should all have been read
+  double sum_s_ = 0;  // predicted, of all of these
+  TimePoint read_by_;
 };
 
 }  // namespace wg::fleet

@@ -25,7 +25,7 @@ bool Fleet::State::knows(EngineIndex engine) const {
 void Fleet::State::on(const EngineFound& event) {
   if (!knows(event.engine)) return;
   const bool is_new = replicas.found(event);
-  for (const ReplicaIndex index : replicas.engine(event.engine).rank_rows) book.replica(index).found(event);
+  for (const ReplicaIndex index : replicas.engine(event.engine).rank_rows) book.found(index, event);
   if (!is_new) return;
   // What comes back as something else has to show that it is well, as any other.
   replicas.engine(event.engine).health.unknown();
@@ -38,7 +38,7 @@ void Fleet::State::on(const ReplicaSampled& event) {
   replicas.sampled(event);
   const Engine& engine = replicas.engine(event.engine);
   if (event.rank >= engine.rank_rows.size()) return;
-  book.replica(engine.rank_rows[event.rank]).sampled(event, warm_rules(engine.pool));
+  book.sampled(engine.rank_rows[event.rank], event, warm_rules(engine.pool));
 }
 
 void Fleet::State::on(const ProbeGood& event) {
@@ -48,8 +48,10 @@ void Fleet::State::on(const ProbeGood& event) {
   const bool was_suspected = engine.health.suspected(now);
   if (engine.health.probe_good(now))
     health_changed(event.engine, "health: probe and scrape succeed");
-  else if (was_suspected)
-    pump(engine.pool);  // it was nothing: those that wait are sent there again
+  else if (was_suspected) {  // it was nothing: those that wait are sent there again
+    ++waiting[engine.pool].fresh_starts;
+    pump(engine.pool);
+  }
 }
 
 void Fleet::State::on(const ProbeBad& event) {
@@ -62,9 +64,9 @@ void Fleet::State::health_changed(EngineIndex engine, const char* rule) {
   const bool up = replicas.engine(engine).health.up();
   issue(about_engine(up ? Note::What::engine_up : Note::What::engine_down, engine, rule));
   issue(ProbeEvery{engine, up ? spec.probe_up : spec.probe_down});
-  // Who is away from a replica that went down has no cache to come back to.
   if (!up)
-    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.replica(index).seats.unseat_idle();
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.unseat_idle(index);
+  ++waiting[replicas.engine(engine).pool].fresh_starts;
   if (up) forgive(engine);
   pump(replicas.engine(engine).pool);
 }

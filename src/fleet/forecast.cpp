@@ -1,7 +1,6 @@
 #include "fleet/forecast.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "policy/break_even.h"
 
@@ -31,7 +30,7 @@ Asking Forecast::asking(const Lineage& lineage) const {
 
 Tokens Forecast::cached(const Asking& asking, ReplicaIndex at) const {
   const WarmReplica& its = replica(at);
-  if (!its.keeps_prefixes()) return {};
+  if (!standing(at).keeps_prefixes) return {};
   const Reading& reading = *asking.reading;
   const Tokens head = asking.head, head_there = head > Tokens{} ? its.ledger.held(reading.head) : Tokens{};
   Tokens cached = std::min(head, head_there);
@@ -44,14 +43,14 @@ Tokens Forecast::cached(const Asking& asking, ReplicaIndex at) const {
   }
   if (cached <= Tokens{}) return {};
   cached = std::min(cached, reading.prompt - Tokens{1});  // an engine computes at least one token
-  if (const Tokens step = its.learnt.step(); step > Tokens{1}) cached.count -= cached.count % step.count;
+  if (const Tokens step = standing(at).step; step > Tokens{1}) cached.count -= cached.count % step.count;
   return std::max(cached, Tokens{});
 }
 
 Tokens Forecast::need_now(const Asking& asking, ReplicaIndex at) const {
   const Reading& reading = *asking.reading;
   const WarmReplica& its = replica(at);
-  const Tokens whole = reading.prompt + its.learnt.output();
+  const Tokens whole = reading.prompt + standing(at).output;
   if (asking.head <= Tokens{} || !its.seats.counts_head(reading.head)) return whole;
   return whole - std::min(asking.head, reading.prompt);
 }
@@ -60,32 +59,27 @@ Tokens Forecast::need_now(const Asking& asking, ReplicaIndex at) const {
 // leaves after this turn needs none. At most as much again as it has: where turns take next to no time a quantum has
 // thousands of them, and one seat would take the cache.
 Tokens Forecast::reserve(const Asking& asking, ReplicaIndex at) const {
-  const WarmReplica& its = replica(at);
-  const double growth = static_cast<double>(its.learnt.growth().count);
+  const Standing& its = standing(at);
+  const double growth = static_cast<double>(its.growth.count);
   if (growth <= 0 || !asking.lineage || !stays(asking, at)) return {};
   const Tokens prompt = asking.reading->prompt;
-  const Seat* const seat = asking.lineage->may_be_at(at) ? its.seats.find(asking.reading->lineage) : nullptr;
+  const Seat* const seat = asking.lineage->may_be_at(at) ? replica(at).seats.find(asking.reading->lineage) : nullptr;
   const double turns_left = its.usual_quantum(its.rotation_s(prompt), asking.gap_s) - (seat ? seat->turns : 0) - 1;
   return std::min(Tokens{static_cast<std::int64_t>(std::max(turns_left, 0.0) * growth)}, prompt);
 }
 
-Outlook Forecast::outlook(const Asking& asking, ReplicaIndex at) const {
-  Outlook out;
-  out.cached = cached(asking, at);
-  out.need = need_now(asking, at) + reserve(asking, at);
-  out.read_s = replica(at).read_s(asking.reading->prompt - out.cached, out.cached);
-  return out;
+// The reserve is worked out only where it decides: it is at most the prompt once more.
+Tokens Forecast::need(const Asking& asking, ReplicaIndex at) const {
+  const Standing& its = standing(at);
+  const Tokens least = need_now(asking, at);
+  const bool fits_anyway = least + asking.reading->prompt <= its.room;
+  const bool fits_never = policy::is_hopeless({its.in_flight, its.unread, least, its.room, its.leaving});
+  return fits_anyway || fits_never ? least : least + reserve(asking, at);
 }
 
-policy::WarmGlance Forecast::glance(const Asking& asking, ReplicaIndex at) const {
-  const WarmReplica& its = replica(at);
-  policy::WarmGlance out;
-  out.in_flight = its.seats.in_flight();
-  out.unread = static_cast<std::uint32_t>(its.backlog.turns());
-  out.room = its.room();
-  out.leaving = its.seats.leaving();
-  out.need_at_least = asking.reading->prompt + its.learnt.output() - std::min(asking.head, asking.reading->prompt);
-  return out;
+Outlook Forecast::outlook(const Asking& asking, ReplicaIndex at) const {
+  const Tokens there = cached(asking, at);
+  return {there, standing(at).read_s(asking.reading->prompt - there, there)};
 }
 
 double Forecast::reading_ahead_s(const Reading& reading) const {
@@ -95,22 +89,17 @@ double Forecast::reading_ahead_s(const Reading& reading) const {
   const bool has_home = lineage->home != no_replica;
   const ReplicaIndex at = has_home ? lineage->home : 0;
   if (stays(its_asking, at)) return 0;
-  return has_home ? outlook(its_asking, at).read_s : replica(at).read_s(reading.prompt);
-}
-
-double Forecast::crowd_s(ReplicaIndex at) const {
-  return 2 * facts_.all_tokens.each_more_s() * static_cast<double>(replica(at).learnt.output().count);
+  return has_home ? outlook(its_asking, at).read_s : standing(at).read_s(reading.prompt);
 }
 
 double Forecast::break_even_s(const Asking& asking, ReplicaIndex at) const {
-  const WarmReplica& its = replica(at);
+  const Standing& its = standing(at);
   const Tokens head = asking.head, own = std::max(asking.lineage->context - head, Tokens{1});
   policy::ServiceFacts facts;
-  facts.residents =
-      std::floor(static_cast<double>((its.seat_capacity() - head).count) / static_cast<double>(own.count));
+  facts.residents = static_cast<double>((its.seat_capacity() - head).count / own.count);
   facts.reread_s = its.read_s(own, head);
-  facts.decode_s = its.learnt.decode_s();
-  facts.hit_service_s = its.learnt.hit_service_s();
+  facts.decode_s = its.decode_s;
+  facts.hit_service_s = its.hit_service_s;
   facts.quantum = its.usual_quantum(facts.reread_s, asking.gap_s);
   return policy::break_even_s(facts);
 }

@@ -19,7 +19,6 @@ struct Asking {
 // ... and what one of them makes of it.
 struct Outlook {
   Tokens cached;      // of its prompt, expected to be there
-  Tokens need;        // of a seat
   double read_s = 0;  // the rest
 };
 
@@ -33,12 +32,21 @@ class Forecast {
   Asking asking(const Reading& reading) const;
   Asking asking(const Lineage& lineage) const;  // of its next turn, of which there is nothing to read yet
   Outlook outlook(const Asking& asking, ReplicaIndex at) const;
-  policy::WarmGlance glance(const Asking& asking, ReplicaIndex at) const;
+  policy::WarmGlance glance(const Asking& asking, ReplicaIndex at) const {
+    const Standing& its = standing(at);
+    const Tokens need_at_least = asking.reading->prompt + its.output - std::min(asking.head, asking.reading->prompt);
+    return {its.in_flight, its.unread, need_at_least, its.room, its.leaving};
+  }
+  // Of a seat: whether it is more than there is room for. Where that is clear already it may be told as too little.
+  Tokens need(const Asking& asking, ReplicaIndex at) const;
   Tokens need_now(const Asking& asking, ReplicaIndex at) const;  // of a seat, without what it will grow by ...
   Tokens reserve(const Asking& asking, ReplicaIndex at) const;   // ... and that
   // What is ahead of a request that waits: reading at home, or all of it; 0 if it asks for a seat that it will keep.
   double reading_ahead_s(const Reading& reading) const;
-  double crowd_s(ReplicaIndex at) const;  // so much later come its answers for each seat
+  // So much later come its answers for each seat.
+  double crowd_s(ReplicaIndex at) const {
+    return 2 * facts_.all_tokens.each_more_s() * static_cast<double>(standing(at).output.count);
+  }
 
   // g*: a pause up to this is worth a seat. Of a lineage that is known.
   double break_even_s(const Asking& asking, ReplicaIndex at) const;
@@ -47,6 +55,7 @@ class Forecast {
 
  private:
   const WarmReplica& replica(ReplicaIndex at) const { return facts_.replicas[at]; }
+  const Standing& standing(ReplicaIndex at) const { return facts_.standings[at]; }
   Tokens cached(const Asking& asking, ReplicaIndex at) const;
 
   const WarmFacts& facts_;

@@ -16,11 +16,6 @@ void Ledger::set_capacity(std::optional<Tokens> capacity) {
   make_room();
 }
 
-Tokens Ledger::held(const SessionKey& copy) const {
-  const Copy* const found = copies_.find(copy);
-  return found ? found->tokens : Tokens{};
-}
-
 void Ledger::take(const SessionKey& key, Tokens size) {
   const bool is_known = copies_.find(key) != nullptr;
   Copy& copy = copies_.at_or_new(key);

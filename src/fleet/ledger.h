@@ -18,7 +18,11 @@ class Ledger {
  public:
   void set_capacity(std::optional<Tokens> capacity);  // empty: not known, nothing is ever thought to be evicted
 
-  Tokens held(const SessionKey& copy) const;
+  void prefetch(const SessionKey& copy) const { copies_.prefetch(copy); }
+  Tokens held(const SessionKey& copy) const {
+    const Copy* const found = copies_.find(copy);
+    return found ? found->tokens : Tokens{};
+  }
   // A request uses it: it grows to `size`, and others make room.
   void take(const SessionKey& copy, Tokens size);
   // The request has ended and left `size` tokens. Of what it used, the tail is to be given back first.

@@ -149,20 +149,16 @@ void ReplicaTable::views(const ViewAsk& ask, const SessionTable& sessions,
   }
 }
 
-void ReplicaTable::loads(PoolIndex pool, std::vector<policy::ReplicaView>& out) const {
+void ReplicaTable::loads(PoolIndex pool, TimePoint now, std::vector<Load>& out) const {
   out.clear();
   for (const EngineIndex index : pools_[pool]) {
     const Engine& engine = engines_[index];
     // Requests whose rank was left to the engine may be on any of them.
     const double unranked =
         engine.ranks > 1 ? static_cast<double>(rows_[engine.unranked_row].state.in_flight) / engine.ranks : 0;
-    for (const ReplicaIndex replica : engine.rank_rows) {
-      policy::ReplicaView& view = out.emplace_back();
-      view.replica = replica;
-      view.engine = index;
-      view.up = engine.health.up();
-      view.in_flight = rows_[replica].state.in_flight + unranked;
-    }
+    for (const ReplicaIndex replica : engine.rank_rows)
+      out.push_back({replica, index, engine.health.up(), engine.health.suspected(now),
+                     rows_[replica].state.in_flight + unranked});
   }
 }
 

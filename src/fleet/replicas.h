@@ -37,6 +37,14 @@ struct Row {
   std::uint32_t picked_since_sample = 0;  // dispatched since the last scrape, which does not show them yet
 };
 
+// Of a rank, all that a price needs of this table.
+struct Load {
+  ReplicaIndex replica = no_replica;
+  EngineIndex engine = 0;
+  bool up = false, is_suspected = false;
+  double in_flight = 0;  // ours; a fraction where an unsteered request may be on any rank
+};
+
 // Which rows a decision may choose among, and by what figures.
 struct ViewAsk {
   PoolIndex pool = 0;
@@ -72,8 +80,7 @@ class ReplicaTable {
   // Whether a URL names each replica of the pool: then the path does not matter.
   bool all_by_url(PoolIndex pool) const;
   std::uint32_t threshold_of(const Engine& engine) const;
-  // Of each rank only whether it is up and what is in flight there: all that a price needs of this table.
-  void loads(PoolIndex pool, std::vector<policy::ReplicaView>& out) const;
+  void loads(PoolIndex pool, TimePoint now, std::vector<Load>& out) const;
   void views(const ViewAsk& ask, const SessionTable& sessions, std::vector<policy::ReplicaView>& out) const;
 
  private:

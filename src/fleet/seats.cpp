@@ -13,10 +13,6 @@ Seat* Seats::seat_of(const SessionKey& lineage) {
 }
 const Seat* Seats::find(const SessionKey& lineage) const { return const_cast<Seats*>(this)->seat_of(lineage); }
 
-bool Seats::counts_head(const SessionKey& head) const {
-  return std::any_of(heads_.begin(), heads_.end(), [&](const Head& one) { return one.key == head; });
-}
-
 void Seats::begin_turn(const SessionKey& lineage, const SessionKey& head, Tokens head_size, Tokens own) {
   Seat* seat = seat_of(lineage);
   if (!seat) {
@@ -57,9 +53,11 @@ void Seats::set_stays(const SessionKey& lineage, bool stays) {
   if (is_leaving(*seat)) leaving_ += seat->own;
 }
 
-void Seats::unseat(const SessionKey& lineage) {
+bool Seats::unseat(const SessionKey& lineage) {
   const Seat* const seat = seat_of(lineage);
-  if (seat && seat->in_flight == 0) remove(static_cast<std::size_t>(seat - seats_.data()));
+  if (!seat || seat->in_flight > 0) return false;
+  remove(static_cast<std::size_t>(seat - seats_.data()));
+  return true;
 }
 
 Seat* Seats::idle(const SessionKey& lineage) {
@@ -67,11 +65,16 @@ Seat* Seats::idle(const SessionKey& lineage) {
   return seat && seat->in_flight == 0 ? seat : nullptr;
 }
 
-bool Seats::expire(TimePoint now) {
-  const std::size_t before = seats_.size();
+void Seats::expire(TimePoint now) {
   for (std::size_t i = seats_.size(); i-- > 0;)
     if (seats_[i].in_flight == 0 && now >= seats_[i].held_until) remove(i);
-  return seats_.size() != before;
+}
+
+TimePoint Seats::first_expiry() const {
+  TimePoint first = TimePoint::max();
+  for (const Seat& seat : seats_)
+    if (seat.in_flight == 0) first = std::min(first, seat.held_until);
+  return first;
 }
 
 void Seats::make_room(Tokens needed, Tokens capacity) {

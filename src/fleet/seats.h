@@ -27,7 +27,11 @@ class Seats {
   const Seat* find(const SessionKey& lineage) const;
   const std::vector<Seat>& all() const { return seats_; }
   Tokens taken() const { return taken_; }
-  bool counts_head(const SessionKey& head) const;
+  bool counts_head(const SessionKey& head) const {
+    for (const Head& one : heads_)
+      if (one.key == head) return true;
+    return false;
+  }
   std::uint32_t in_flight() const { return in_flight_; }
   Tokens leaving() const { return leaving_; }  // seats that will be free once their turns under way have ended
 
@@ -37,10 +41,11 @@ class Seats {
   Seat* end_turn(const SessionKey& lineage, Tokens own);
   void set_stays(const SessionKey& lineage, bool stays);
   Seat* idle(const SessionKey& lineage);   // nullptr: it has none, or is in flight
-  void unseat(const SessionKey& lineage);  // only an idle one; else nothing
+  bool unseat(const SessionKey& lineage);  // only an idle one; else nothing. Whether it did
 
-  // Seats that were held long enough become free. Whether there were any.
-  bool expire(TimePoint now);
+  // Seats that were held long enough become free.
+  void expire(TimePoint now);
+  TimePoint first_expiry() const;  // of an idle seat; the end of time if there is none
   // Takes the protection of the longest idle until `needed` fits `capacity`, or none is idle.
   void make_room(Tokens needed, Tokens capacity);
   void unseat_idle();

@@ -84,8 +84,10 @@ TEST(Seats, HoldsRunOut) {
   const TimePoint t0{1s};
   sit(seats, 1, 100, t0, t0 + 2s);
   sit(seats, 2, 100, t0, t0 + 4s);
-  EXPECT_FALSE(seats.expire(t0 + 1s));
-  EXPECT_TRUE(seats.expire(t0 + 2s));
+  EXPECT_EQ(seats.first_expiry(), t0 + 2s);
+  seats.expire(t0 + 1s);
+  EXPECT_EQ(seats.all().size(), 2u);
+  seats.expire(t0 + 2s);
   EXPECT_EQ(seats.all().size(), 1u);
 }
 

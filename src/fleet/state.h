@@ -33,7 +33,10 @@ struct Request {
   std::optional<policy::QueueKey> queued;  // while it waits for a seat
   const char* why_queued = "";             // a literal; stays when it waits no longer
   std::uint32_t overtaken = 0;
-  struct Counted {  // what was added to `at` for this request
+  // While it waits: when it was looked at last, in changes of replicas and in fresh starts of its room ...
+  std::uint64_t seen_changes = 0, seen_fresh_starts = 0;
+  TimePoint look_at_all_by;  // ... and from when on those that have not changed are to be looked at, too
+  struct Counted {           // what was added to `at` for this request
     ReplicaIndex at = no_replica;
     Tokens cached, computed, unmeasured, output;
   } counted;
@@ -43,13 +46,8 @@ struct Request {
 struct WaitingRoom {
   std::map<policy::QueueKey, RequestId> queue;
   bool ticking = false;  // a timer is set
-};
-
-// The best that any replica of a pool has for those that wait.
-struct Openings {
-  bool one_is_up = false;
-  bool one_is_idle = false;  // nothing is in flight there
-  Tokens most;               // room behind the expected answer, where one more may be sent to
+  // Since the last of them time has passed, a little was learnt, or engines came and went: each is looked at anew.
+  std::uint64_t fresh_starts = 1;
 };
 
 struct Fleet::State {
@@ -69,14 +67,17 @@ struct Fleet::State {
 
   // waiting.cpp: the queue of `warm`
   bool takes_a_seat(const Request& request) const;
+  bool has_seats(PoolIndex pool) const;
   void arrive_warm(Request& request);
   void queue(Request& request, const char* why);
   void leave_queue(Request& request);
   void pump(PoolIndex pool);
   bool send_on(PoolIndex pool);
+  void was_overtaken(Request& waiter);
   bool one_stands_empty(PoolIndex pool) const;
   bool one_keeps_prefixes(PoolIndex pool) const;
-  bool try_waiter(Request& request, const Openings& openings);
+  bool try_waiter(Request& request);
+  bool place_freely(Request& request);
   void make_room(const Request& request, ReplicaIndex at);
   void keep_ticking(PoolIndex pool);
   void refuse_late(PoolIndex pool);
@@ -90,10 +91,11 @@ struct Fleet::State {
   double waiting_per_seat(PoolIndex pool) const;
   bool yields(const Seat& seat, const Request& request) const;
   policy::Decision warm_decision(const Request& request, bool is_resident);
-  policy::WarmView warm_view(const policy::ReplicaView& view, const Asking& asking, bool is_resident) const;
-  Openings openings_of(PoolIndex pool) const;
-  bool is_hopeless(const Request& request, const Openings& openings) const;
-  policy::Decision cheapest(const Asking& asking, const policy::WarmAsk& ask, bool is_resident);
+  policy::WarmView warm_view(const Load& load, const Asking& asking, bool is_resident) const;
+  bool is_worth_a_look(Request& request);
+  bool one_may_take(const Request& request) const;
+  bool may_take_now(const Request& request, const Asking& asking, ReplicaIndex at) const;
+  bool rather_waits_for_home(Request& request, const Asking& asking, ReplicaIndex at) const;
 
   // retries.cpp
   void on(const AttemptFailed& event);
@@ -147,6 +149,7 @@ struct Fleet::State {
   Commands commands;
   std::uint64_t digest = 0;
   std::vector<policy::ReplicaView> views;    // kept for its memory
+  std::vector<Load> loads;                   // likewise
   std::vector<policy::WarmView> warm_views;  // likewise
 };
 

@@ -24,16 +24,18 @@ policy::Urgency urgency_of(RequestClass kind, const Lineage* lineage) {
 }  // namespace
 
 bool Fleet::State::takes_a_seat(const Request& request) const {
-  const RequestArrived& asked = request.asked;
-  return rules[asked.pool].policy == policy::PolicyName::warm && request.reading.lineage &&
-         replicas.all_by_rank(asked.pool) && one_keeps_prefixes(asked.pool);
+  return request.reading.lineage && has_seats(request.asked.pool);
+}
+
+bool Fleet::State::has_seats(PoolIndex pool) const {
+  return rules[pool].policy == policy::PolicyName::warm && replicas.all_by_rank(pool) && one_keeps_prefixes(pool);
 }
 
 // Without a prefix cache anywhere there is nothing to wait for.
 bool Fleet::State::one_keeps_prefixes(PoolIndex pool) const {
   for (const EngineIndex engine : replicas.engines_of(pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows)
-      if (book.replica(index).keeps_prefixes()) return true;
+      if (book.standing(index).keeps_prefixes) return true;
   return false;
 }
 
@@ -61,6 +63,7 @@ void Fleet::State::queue(Request& request, const char* why) {
     urgency = urgency_of(request.asked.kind, lineage);
     reading_s = book.forecast().reading_ahead_s(request.reading);
   }
+  request.seen_fresh_starts = 0;
   request.queued = policy::queue_key(request.arrived, request.asked.request, urgency, reading_s);
   waiting[request.asked.pool].queue.emplace(*request.queued, request.asked.request);
 }
@@ -74,7 +77,7 @@ void Fleet::State::leave_queue(Request& request) {
 bool Fleet::State::one_stands_empty(PoolIndex pool) const {
   for (const EngineIndex engine : replicas.engines_of(pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows)
-      if (may_be_sent_to(index) && book.replica(index).seats.all().empty()) return true;
+      if (book.standing(index).seated == 0 && may_be_sent_to(index)) return true;
   return false;
 }
 
@@ -88,25 +91,33 @@ void Fleet::State::pump(PoolIndex pool) {
   WaitingRoom& room = waiting[pool];
   if (room.queue.empty()) return;
   for (const EngineIndex engine : replicas.engines_of(pool))
-    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.replica(index).seats.expire(now);
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.expire_seats(index, now);
   // One who moves may leave a replica empty behind him, for somebody who was passed over.
   while (send_on(pool) && one_stands_empty(pool)) {
   }
   keep_ticking(pool);
 }
 
+// Whoever came to nothing somewhere and finds no room elsewhere would keep all others from there. So much later it may
+// try again what failed it once.
+void Fleet::State::was_overtaken(Request& waiter) {
+  if (++waiter.overtaken < policy::most_overtaken || waiter.tried.empty()) return;
+  waiter.tried.clear();
+  waiter.overtaken = 0;
+  waiter.seen_fresh_starts = 0;
+}
+
 // True: somebody was sent on past others.
 bool Fleet::State::send_on(PoolIndex pool) {
   WaitingRoom& room = waiting[pool];
   bool past_others = false;
-  Openings openings = openings_of(pool);
+  const bool seats = has_seats(pool);
   std::vector<Request*> skipped;
   for (auto next = room.queue.begin(); next != room.queue.end();) {
     Request& waiter = requests.at(next->second);
     ++next;
-    if (try_waiter(waiter, openings)) {
-      if (next != room.queue.end()) openings = openings_of(pool);
-      for (Request* const passed : skipped) ++passed->overtaken;
+    if (seats ? try_waiter(waiter) : place_freely(waiter)) {
+      for (Request* const passed : skipped) was_overtaken(*passed);
       past_others |= !skipped.empty();
       continue;
     }
@@ -117,21 +128,26 @@ bool Fleet::State::send_on(PoolIndex pool) {
   return past_others;
 }
 
+// The policy has changed, or no engine keeps prefixes any more.
+bool Fleet::State::place_freely(Request& request) {
+  leave_queue(request);
+  arrive_free(request);
+  return true;
+}
+
 // True: it waits no longer.
-bool Fleet::State::try_waiter(Request& request, const Openings& openings) {
-  if (!takes_a_seat(request)) {  // the policy has changed
-    leave_queue(request);
-    arrive_free(request);
-    return true;
-  }
+bool Fleet::State::try_waiter(Request& request) {
+  if (!is_worth_a_look(request)) return false;
   // The turn before it of its lineage has ended, and a seat is held: for it.
   const Seat* const seat = seat_of(request);
   const bool is_resident = seat && seat->in_flight == 0 && may_stay(request);
-  if (!is_resident && is_hopeless(request, openings)) return false;
   policy::Decision decision = warm_decision(request, is_resident);
   if (decision.replica == no_replica) {
     const bool one_is_up = std::any_of(warm_views.begin(), warm_views.end(), [](const auto& view) { return view.up; });
-    if (one_is_up) return false;
+    if (one_is_up) {
+      if (decision.patience_s > 0) request.look_at_all_by = request.arrived + from_seconds(decision.patience_s);
+      return false;
+    }
     leave_queue(request);
     reject_none_up(request);
     return true;
@@ -144,9 +160,7 @@ bool Fleet::State::try_waiter(Request& request, const Openings& openings) {
 
 void Fleet::State::make_room(const Request& request, ReplicaIndex at) {
   const Forecast forecast = book.forecast();
-  const Tokens need = forecast.outlook(forecast.asking(request.reading), at).need;
-  WarmReplica& its = book.replica(at);
-  its.seats.make_room(need, its.seat_capacity());
+  book.make_room(at, forecast.need(forecast.asking(request.reading), at));
 }
 
 void Fleet::State::keep_ticking(PoolIndex pool) {
@@ -161,6 +175,7 @@ void Fleet::State::on(const TimerFired& event) {
   const auto pool = static_cast<PoolIndex>(event.timer);
   waiting[pool].ticking = false;
   refuse_late(pool);
+  ++waiting[pool].fresh_starts;
   pump(pool);
 }
 

@@ -1,5 +1,6 @@
 // The queue of `warm` by hand: who waits, who goes, and what becomes of the queue when things go wrong.
 #include "fleet/warm_test_world.h"
+#include "policy/queue_order.h"
 
 namespace wg::fleet {
 
@@ -203,6 +204,25 @@ TEST(Waiting, AReplicaThatCameBackMayBeTriedAgain) {
   EXPECT_TRUE(w.waits(lost)) << "the other one is full";
   w.step(ProbeGood{static_cast<EngineIndex>(w.d.replica(there).engine)});
   EXPECT_EQ(w.at(lost), there);
+}
+
+// Whoever came to nothing where all others find room, and finds none elsewhere, would keep them from there.
+TEST(Waiting, WhoIsOvertakenOftenMayTryAgainWhatFailedIt) {
+  WarmWorld w(2);
+  const RequestId long_one = w.arrive(1, 33'000), failed = w.arrive(2, 9'000);
+  ASSERT_NE(w.at(long_one), w.at(failed));
+  const ReplicaIndex there = w.at(failed);
+  w.turns.at(failed).at = no_replica;
+  w.step(AttemptFailed{failed, policy::Failure::busy});
+  ASSERT_TRUE(w.waits(failed));
+  for (std::uint64_t session = 10; w.waits(failed); ++session) {
+    ASSERT_LT(session, 10u + policy::most_overtaken + 1);
+    const RequestId other = w.arrive(session, 9'000);
+    w.pass(1s);
+    if (w.waits(failed)) w.finish(other, 0, AnswerEnd::turn);
+    w.pass(20s);
+  }
+  EXPECT_EQ(w.at(failed), there);
 }
 
 TEST(Waiting, WithNobodyUpWaitersAreToldSo) {

@@ -29,9 +29,43 @@ Reading::Expected expected_of(const Reading& reading, const Asking& asking, cons
 }
 }  // namespace
 
-WarmReplica& WarmBook::replica(ReplicaIndex index) {
-  if (index >= facts_.replicas.size()) facts_.replicas.resize(index + 1);
-  return facts_.replicas[index];
+void WarmBook::changed(ReplicaIndex at) {
+  Standing& its = facts_.standings[at];
+  const std::optional<Tokens> capacity = its.capacity;
+  its = facts_.replicas[at].standing();
+  changed_[++changes_ % changes_known] = at;
+  if (its.capacity != capacity) last_resize_ = changes_;
+}
+
+void WarmBook::found(ReplicaIndex at, const EngineFound& engine) {
+  if (at >= facts_.replicas.size()) {
+    facts_.replicas.resize(at + 1);
+    facts_.standings.resize(at + 1);
+  }
+  facts_.replicas[at].found(engine);
+  changed(at);
+}
+
+void WarmBook::sampled(ReplicaIndex at, const ReplicaSampled& sample, const WarmRules& rules) {
+  facts_.replicas[at].sampled(sample, rules);
+  changed(at);
+}
+
+// Who is away from a replica that went down has no cache to come back to.
+void WarmBook::unseat_idle(ReplicaIndex at) {
+  facts_.replicas[at].seats.unseat_idle();
+  changed(at);
+}
+
+void WarmBook::expire_seats(ReplicaIndex at, TimePoint now) {
+  if (now < facts_.standings[at].first_expiry) return;
+  facts_.replicas[at].seats.expire(now);
+  changed(at);
+}
+
+void WarmBook::make_room(ReplicaIndex at, Tokens needed) {
+  facts_.replicas[at].seats.make_room(needed, facts_.standings[at].seat_capacity());
+  changed(at);
 }
 
 Lineage& WarmBook::lineage_of(const SessionKey& key, const RequestArrived& asked) {
@@ -42,7 +76,7 @@ Lineage& WarmBook::lineage_of(const SessionKey& key, const RequestArrived& asked
   made.wait.client = asked.client;
   made.kind = asked.kind;
   return facts_.lineages.put(key, made, [this](const SessionKey& old, const Lineage& evicted) {
-    if (evicted.home != no_replica) replica(evicted.home).seats.unseat(old);
+    if (evicted.home != no_replica) unseat_at(evicted.home, old);
   });
 }
 
@@ -74,11 +108,11 @@ void WarmBook::arrived(Reading& reading, const RequestArrived& asked, std::span<
 }
 
 void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint now) {
-  WarmReplica& its = replica(at);
+  WarmReplica& its = facts_.replicas[at];
   const Asking asking = forecast().asking(reading);
   const Outlook outlook = forecast().outlook(asking, at);
   const Tokens head = std::min(asking.head, reading.prompt);
-  const Tokens own = reading.prompt + its.learnt.output() - head, grows_by = forecast().reserve(asking, at);
+  const Tokens own = reading.prompt + standing(at).output - head, grows_by = forecast().reserve(asking, at);
   reading.at = at;
   reading.sent = now;
   reading.expected = expected_of(reading, asking, outlook, at, its);
@@ -91,18 +125,19 @@ void WarmBook::sent(RequestId id, Reading& reading, ReplicaIndex at, TimePoint n
   its.ledger.take(reading.lineage, own <= its.size.told().value_or(own) ? own : Tokens{});
   reading.seat = own + grows_by;
   its.seats.begin_turn(reading.lineage, reading.head, head, reading.seat);
-  reading.expected.clean = its.backlog.turns() == 1 && its.room() >= Tokens{};
-
-  Lineage* const lineage = facts_.lineages.peek(reading.lineage);
-  if (!lineage) return;
-  if (lineage->home != at) unseat(reading.lineage);
-  lineage->went_to(at);
-  ++lineage->in_flight;
-  its.seats.set_stays(reading.lineage, forecast().stays(asking, at));
+  reading.expected.clean = its.backlog.turns() == 1 && its.seats.taken() <= standing(at).seat_capacity();
+  if (Lineage* const lineage = facts_.lineages.peek(reading.lineage)) {
+    if (lineage->home != at) unseat(reading.lineage);
+    lineage->went_to(at);
+    ++lineage->in_flight;
+    its.seats.set_stays(reading.lineage, forecast().stays(asking, at));
+  }
+  changed(at);
 }
 
 void WarmBook::prefilled(RequestId id, Reading& reading, TimePoint now) {
-  replica(reading.at).backlog.read(id, now);
+  facts_.replicas[reading.at].backlog.read(id, now);
+  changed(reading.at);
   if (reading.seen.first_content_s == 0) reading.seen.first_content_s = to_seconds(now - reading.sent);
 }
 
@@ -130,7 +165,8 @@ void WarmBook::reported(Reading& reading, const UsageReported& usage) {
 }
 
 void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to_its_end, const WarmRules& rules) {
-  WarmReplica& its = replica(reading.at);
+  const ReplicaIndex at = reading.at;
+  WarmReplica& its = facts_.replicas[at];
   const Reading::Seen& seen = reading.seen;
   its.backlog.read(id, now);
   if (seen.measured) learn_from(id, reading, now, came_to_its_end, rules, facts_);
@@ -141,11 +177,13 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   its.ledger.give_back(reading.lineage, was_read ? std::max(context - head, Tokens{}) : Tokens{});
   if (reading.head) its.ledger.give_back(reading.head, head);
   end_turn(reading, context, was_answered, now);
+  changed(at);
   if (Seat* const seat = its.seats.end_turn(reading.lineage, reading.seat); seat && seat->in_flight == 0) {
     if (came_to_its_end && was_answered)
       keep_or_yield(*seat, reading.at, rules);
     else
       its.seats.unseat(reading.lineage);
+    changed(at);
   }
   reading.at = no_replica;
 }
@@ -158,7 +196,7 @@ void WarmBook::end_turn(const Reading& reading, Tokens context, bool was_answere
   if (!was_answered) return;
   ++lineage->turns;
   if (lineage->context.count > 0 && context > lineage->context)
-    replica(reading.at).learnt.grew(context - lineage->context);
+    facts_.replicas[reading.at].learnt.grew(context - lineage->context);
   lineage->context = context;
   if (reading.seen.measured) {
     lineage->text_bytes = reading.text_bytes;
@@ -171,20 +209,20 @@ void WarmBook::end_turn(const Reading& reading, Tokens context, bool was_answere
 
 // Of an idle one; its pause began with the end of its last turn.
 void WarmBook::keep_or_yield(Seat& seat, ReplicaIndex at, const WarmRules& rules) {
-  WarmReplica& its = replica(at);
+  WarmReplica& its = facts_.replicas[at];
   const SessionKey key = seat.lineage;
   const Lineage* const lineage = find(key);
   // Where the cache's size is not known nobody can say what fits, so nobody waits and no seat needs to be held.
   const bool holds = rules.holds_seats && rules.mode != policy::WarmMode::fair_tail && its.capacity &&
                      its.keeps_prefixes() && its.seats.all().size() <= most_seats;
-  if (!lineage || lineage->is_done() || lineage->home != at || !holds) return its.seats.unseat(key);
+  if (!lineage || lineage->is_done() || lineage->home != at || !holds) return void(its.seats.unseat(key));
   const Asking next = forecast().asking(*lineage);
   const double even_s = rules.gate ? forecast().break_even_s(next, at) : GapModel::longest_s;
-  if (!policy::is_worth_holding(even_s, next.gap_s)) return its.seats.unseat(key);
+  if (!policy::is_worth_holding(even_s, next.gap_s)) return void(its.seats.unseat(key));
   seat.idle_since = lineage->last_end;
   seat.held_until = lineage->last_end + from_seconds(policy::hold_s(even_s, next.gap_s));
   seat.back_in_s = next.gap_s;
-  seat.reread_s = its.read_s(lineage->context);
+  seat.reread_s = standing(at).read_s(lineage->context);
 }
 
 void WarmBook::child_came(const SessionKey& key, const WarmRules& rules) {
@@ -192,12 +230,19 @@ void WarmBook::child_came(const SessionKey& key, const WarmRules& rules) {
   if (!its || !its->is_away || its->kind == RequestClass::background || its->wait.for_children) return;
   its->wait.for_children = true;
   if (its->home == no_replica) return;
-  if (Seat* const seat = replica(its->home).seats.idle(key)) keep_or_yield(*seat, its->home, rules);
+  Seat* const seat = facts_.replicas[its->home].seats.idle(key);
+  if (!seat) return;
+  keep_or_yield(*seat, its->home, rules);
+  changed(its->home);
 }
 
 void WarmBook::unseat(const SessionKey& key) {
   const Lineage* const lineage = find(key);
-  if (lineage && lineage->home != no_replica) replica(lineage->home).seats.unseat(key);
+  if (lineage && lineage->home != no_replica) unseat_at(lineage->home, key);
+}
+
+void WarmBook::unseat_at(ReplicaIndex at, const SessionKey& lineage) {
+  if (facts_.replicas[at].seats.unseat(lineage)) changed(at);
 }
 
 void WarmBook::forget(const SessionKey& key) {

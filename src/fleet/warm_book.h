@@ -4,6 +4,7 @@
 // Invariants: a request that was sent is given back exactly once; nothing here is below zero. Owner: the fleet.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "fleet/forecast.h"
@@ -17,9 +18,22 @@ class WarmBook {
 
   const WarmFacts& facts() const { return facts_; }
   Forecast forecast() const { return Forecast(facts_); }
-  WarmReplica& replica(ReplicaIndex index);
   const WarmReplica& replica(ReplicaIndex index) const { return facts_.replicas[index]; }
+  const Standing& standing(ReplicaIndex index) const { return facts_.standings[index]; }
   const Lineage* find(const SessionKey& key) const { return facts_.lineages.peek(key); }
+  // Changes of replicas are numbered, and of the last ones it is known whose they were: who has seen those before looks
+  // at these alone.
+  std::uint64_t changes() const { return changes_; }
+  ReplicaIndex changed_by(std::uint64_t change) const { return changed_[change % changes_known]; }
+  static constexpr std::size_t changes_known = 64;
+  std::uint64_t last_resize() const { return last_resize_; }  // the change by which a cache's size became another
+
+  // Of a replica as such.
+  void found(ReplicaIndex at, const EngineFound& engine);
+  void sampled(ReplicaIndex at, const ReplicaSampled& sample, const WarmRules& rules);
+  void unseat_idle(ReplicaIndex at);                  // nothing is kept for who is away
+  void expire_seats(ReplicaIndex at, TimePoint now);  // that were held long enough
+  void make_room(ReplicaIndex at, Tokens needed);     // the longest idle yield
 
   // A turn has arrived: its lineage's pause is over. `parents`: the lineages of its session's parent.
   void arrived(Reading& reading, const RequestArrived& asked, std::span<const SessionKey> parents, TimePoint now);
@@ -43,8 +57,12 @@ class WarmBook {
   bool is_believable(const Reading& reading, const UsageReported& usage) const;
   void end_turn(const Reading& reading, Tokens context, bool was_answered, TimePoint now);
   void keep_or_yield(Seat& seat, ReplicaIndex at, const WarmRules& rules);
+  void changed(ReplicaIndex at);
+  void unseat_at(ReplicaIndex at, const SessionKey& lineage);
 
   WarmFacts facts_;
+  std::uint64_t changes_ = 0, last_resize_ = 0;
+  std::array<ReplicaIndex, changes_known> changed_{};
 };
 
 }  // namespace wg::fleet

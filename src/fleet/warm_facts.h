@@ -16,6 +16,7 @@ struct WarmFacts {
   explicit WarmFacts(std::size_t session_limit) : lineages(session_limit) {}
 
   std::vector<WarmReplica> replicas;
+  std::vector<Standing> standings;  // of these
   Lineages lineages;
   Heads heads;
   GapModel gaps;

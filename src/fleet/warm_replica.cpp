@@ -2,11 +2,6 @@
 
 namespace wg::fleet {
 
-namespace {
-// A capacity that nobody told and nothing has shown yet: as good as none, and sums of it do not overflow.
-constexpr Tokens unknown_capacity{1'000'000'000'000};
-}  // namespace
-
 void WarmReplica::found(const EngineFound& engine) {
   size.tell(engine.kv_capacity);
   keeps.tell(engine.prefix_caching);
@@ -27,22 +22,25 @@ void WarmReplica::size_changed() {
   ledger.set_capacity(shadow);
 }
 
-Tokens WarmReplica::seat_capacity() const { return capacity.value_or(unknown_capacity); }
-
-double WarmReplica::read_s(Tokens uncached, Tokens cached) const {
-  const policy::PrefillModel& model = learnt.prefill();
-  return policy::prefill_s(model, uncached, cached) - model.base_s;
-}
-
-double WarmReplica::rotation_s(Tokens context) const { return policy::prefill_s(learnt.prefill(), context, {}); }
-
-std::optional<std::uint32_t> WarmReplica::quantum(policy::WarmMode mode, double rotation_s, double gap_s,
-                                                  double waiting_per_seat) const {
-  return policy::quantum_turns(mode, rotation_s, learnt.turn_s() + gap_s, waiting_per_seat);
-}
-
-double WarmReplica::usual_quantum(double rotation_s, double gap_s) const {
-  return quantum(policy::WarmMode::latency, rotation_s, gap_s, 0).value_or(policy::least_quantum);
+Standing WarmReplica::standing() const {
+  Standing out;
+  out.capacity = capacity;
+  out.room = out.seat_capacity() - seats.taken();
+  out.leaving = seats.leaving();
+  out.seated = static_cast<std::uint32_t>(seats.all().size());
+  out.in_flight = seats.in_flight();
+  out.unread = static_cast<std::uint32_t>(backlog.turns());
+  out.read_by = backlog.read_by();
+  out.first_expiry = seats.first_expiry();
+  out.keeps_prefixes = keeps_prefixes();
+  out.prefill = learnt.prefill();
+  out.output = learnt.output();
+  out.growth = learnt.growth();
+  out.step = learnt.step();
+  out.turn_s = learnt.turn_s();
+  out.decode_s = learnt.decode_s();
+  out.hit_service_s = learnt.hit_service_s();
+  return out;
 }
 
 }  // namespace wg::fleet

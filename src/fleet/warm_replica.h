@@ -10,6 +10,7 @@
 #include "fleet/learnt.h"
 #include "fleet/ledger.h"
 #include "fleet/seats.h"
+#include "fleet/standing.h"
 #include "fleet/warm_rules.h"
 
 namespace wg::fleet {
@@ -32,19 +33,7 @@ struct WarmReplica {
   void size_changed();
 
   bool keeps_prefixes() const { return !keeps.no(); }
-  Tokens seat_capacity() const;  // unknown: far more than any
-  Tokens room() const { return seat_capacity() - seats.taken(); }
-
-  // Reading so much behind what is cached, without its network and first step.
-  double read_s(Tokens uncached, Tokens cached = {}) const;
-  // What a rotation costs: reading the newcomer's context, all of it.
-  double rotation_s(Tokens context) const;
-  // How many turns a resident may take while others wait, if a rotation costs so much and each of its turns is followed
-  // by a pause. Empty: no bound.
-  std::optional<std::uint32_t> quantum(policy::WarmMode mode, double rotation_s, double gap_s,
-                                       double waiting_per_seat) const;
-  // ... as plans count with it, whatever the mode and the queue.
-  double usual_quantum(double rotation_s, double gap_s) const;
+  Standing standing() const;
 };
 
 }  // namespace wg::fleet

@@ -12,8 +12,9 @@ namespace wg::policy {
 struct Decision {
   ReplicaIndex replica = no_replica;
   Route route = Route::placed;
-  const char* rule = "";              // a literal
-  bool becomes_home = false;          // the session's home is the chosen replica from now on
+  const char* rule = "";      // a literal
+  bool becomes_home = false;  // the session's home is the chosen replica from now on
+  double patience_s = 0;      // of `warm`, without a replica: having waited so long it goes, as things stand; 0: never
   std::vector<Candidate> candidates;  // those that were compared, in table order
 };
 

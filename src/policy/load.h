@@ -33,7 +33,7 @@ struct Candidate {
   double cost_s = -1, backlog_s = 0, prefill_s = 0, crowd_s = 0, displaced_s = 0;  // cost_s -1: not priced
   Tokens cached = {}, room = {};  // of the prompt, expected to be there; for a seat
   Tokens capacity = {};           // that seats may take, all together; 0: not known
-  Tokens need = {};               // of a seat for it there
+  Tokens need = {};               // of a seat for it there, at least: worked out as far as it decides
   bool is_resident = false;       // it has a seat there already
   std::uint32_t unread = 0;       // in flight there, sent but not read yet
   bool may_take = true;           // false: it has to wait for this one ...

@@ -3,6 +3,8 @@
 // Invariant: finite and never below 0, and more to compute never takes less. Pure; any thread.
 #pragma once
 
+#include <algorithm>
+
 #include "core/units.h"
 
 namespace wg::policy {
@@ -15,9 +17,16 @@ struct PrefillModel {
   bool operator==(const PrefillModel&) const = default;
 };
 
-double prefill_s(const PrefillModel& model, Tokens uncached, Tokens cached);
+inline double prefill_s(const PrefillModel& model, Tokens uncached, Tokens cached) {
+  const double n = static_cast<double>(std::max<std::int64_t>(uncached.count, 0));
+  const double c = static_cast<double>(std::max<std::int64_t>(cached.count, 0));
+  return model.base_s + n * model.token_s + model.attention_s * n * (c + n / 2);
+}
 
 // Tokens a second while a cold context of this length is read: mu with its share of attention.
-double effective_rate(const PrefillModel& model, Tokens context);
+inline double effective_rate(const PrefillModel& model, Tokens context) {
+  const double n = static_cast<double>(std::max<std::int64_t>(context.count, 1));
+  return 1 / (model.token_s + model.attention_s * n / 2);
+}
 
 }  // namespace wg::policy

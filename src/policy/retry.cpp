@@ -1,7 +1,5 @@
 #include "policy/retry.h"
 
-#include <algorithm>
-
 namespace wg::policy {
 
 std::string_view name_of(Failure failure) {
@@ -28,20 +26,6 @@ Again after(Failure failure, const Attempts& attempts) {
   if (failure == Failure::stale_connection && !attempts.fresh_connection && attempts.replica_up)
     return Again::same_replica;
   return attempts.retries < attempts.max_retries ? Again::another_replica : Again::none;
-}
-
-void leave_out_tried(std::span<ReplicaView> pool, std::span<const ReplicaIndex> tried) {
-  const auto was_tried = [&](const ReplicaView& view) {
-    return std::find(tried.begin(), tried.end(), view.replica) != tried.end();
-  };
-  const auto engine_was_tried = [&](const ReplicaView& view) {
-    return std::any_of(pool.begin(), pool.end(),
-                       [&](const ReplicaView& other) { return other.engine == view.engine && was_tried(other); });
-  };
-  const bool another_engine = std::any_of(pool.begin(), pool.end(),
-                                          [&](const ReplicaView& view) { return view.up && !engine_was_tried(view); });
-  for (ReplicaView& view : pool)
-    if (another_engine ? engine_was_tried(view) : was_tried(view)) view.up = false;
 }
 
 }  // namespace wg::policy

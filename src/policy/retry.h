@@ -3,6 +3,8 @@
 // one uncounted for each replica, so a request always ends. Pure; any thread.
 #pragma once
 
+#include <algorithm>
+
 #include "policy/decision.h"
 
 namespace wg::policy {
@@ -31,6 +33,20 @@ Again after(Failure failure, const Attempts& attempts);
 
 // Marks as down what a retry must not choose: the replicas tried and, if a replica of another engine is up, all of the
 // engines tried: what ails one rank usually ails the process.
-void leave_out_tried(std::span<ReplicaView> pool, std::span<const ReplicaIndex> tried);
+// A view has `replica`, `engine` and `up`.
+template <class View>
+void leave_out_tried(std::vector<View>& pool, std::span<const ReplicaIndex> tried) {
+  const auto was_tried = [&](const View& view) {
+    return std::find(tried.begin(), tried.end(), view.replica) != tried.end();
+  };
+  const auto engine_was_tried = [&](const View& view) {
+    return std::any_of(pool.begin(), pool.end(),
+                       [&](const View& other) { return other.engine == view.engine && was_tried(other); });
+  };
+  const bool another_engine =
+      std::any_of(pool.begin(), pool.end(), [&](const View& view) { return view.up && !engine_was_tried(view); });
+  for (View& view : pool)
+    if (another_engine ? engine_was_tried(view) : was_tried(view)) view.up = false;
+}
 
 }  // namespace wg::policy

@@ -41,16 +41,10 @@ const char* rule_of(Admission how, bool at_home, bool has_home) {
   return has_home ? "move: cheaper than home" : "seat: the cheapest";
 }
 
-// Its home is full, and reading elsewhere takes longer. Nobody knows how soon home has room: who waits for as long as
-// the longer reading takes, and then moves, waits at most twice what the best choice would have cost (ski rental).
-bool is_worth_waiting(const WarmView& home, const WarmView& best, const WarmAsk& ask) {
-  const double gain = best.prefill_s - home.prefill_s;
-  return home.up && gain > least_gain_to_wait_s && ask.waited_s < gain;
-}
 }  // namespace
 
 Admission admission(const WarmView& view, const WarmAsk& ask) {
-  if (!view.up || view.is_hopeless) return Admission::no;
+  if (!view.up) return Admission::no;
   if (view.is_resident) return Admission::fits;
   if (view.is_suspected) return Admission::no;
   if (!ask.must_fit) return Admission::fits;
@@ -81,8 +75,13 @@ Decision warm(std::span<const WarmView> pool, const WarmAsk& ask) {
     if (c.replica == ask.home) home = i;
   }
   if (best == pool.size()) return decision;
-  if (full_home != pool.size() && ask.wait_for_home && is_worth_waiting(pool[full_home], pool[best], ask))
-    return decision;
+  if (full_home != pool.size() && ask.wait_for_home && pool[full_home].up) {
+    const double gain = pool[best].prefill_s - pool[full_home].prefill_s;
+    if (is_worth_waiting(gain, ask.waited_s)) {
+      decision.patience_s = gain;
+      return decision;
+    }
+  }
   if (home != pool.size() && home != best) {
     const double gain = decision.candidates[home].cost_s - decision.candidates[best].cost_s;
     const double enough = std::max(least_gain_to_move_s, reread_share_to_move * ask.reread_s);

@@ -29,7 +29,6 @@ struct WarmView {
   bool is_empty = false;       // no seats at all
   bool is_suspected = false;   // it may be dying: only residents go there
   bool is_resident = false;    // the request's lineage has a seat there: its next turn is always let in
-  bool is_hopeless = false;    // by a glance: it may not take it, and the figures above were not looked up
 };
 
 struct WarmAsk {
@@ -63,6 +62,13 @@ constexpr bool is_hopeless(const WarmGlance& glance) {
   if (glance.unread >= most_unread) return true;
   if (glance.in_flight == 0) return false;
   return glance.need_at_least > glance.room + (glance.unread == 0 ? glance.leaving : Tokens{});
+}
+
+// Its home is full, and reading elsewhere takes so much longer. Nobody knows how soon home has room: who waits for as
+// long as the longer reading takes, and then moves, waits at most twice what the best choice would have cost (ski
+// rental).
+constexpr bool is_worth_waiting(double gain_s, double waited_s) {
+  return gain_s > least_gain_to_wait_s && waited_s < gain_s;
 }
 
 // replica is no_replica if none may take it now.
