@@ -28,6 +28,8 @@ struct Standing {
   Tokens step;            // in which hits come; 0: not known
   double turn_s = 0, decode_s = 0, hit_service_s = 0;
 
+  bool operator==(const Standing&) const = default;
+
   // A size that nobody told and nothing has shown yet is as good as none, and sums of it do not overflow.
   Tokens seat_capacity() const { return capacity.value_or(Tokens{1'000'000'000'000}); }
   double backlog_s(TimePoint now) const { return unread == 0 ? 0 : std::max(0.0, to_seconds(read_by - now)); }

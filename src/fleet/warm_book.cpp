@@ -177,14 +177,14 @@ void WarmBook::ended(RequestId id, Reading& reading, TimePoint now, bool came_to
   its.ledger.give_back(reading.lineage, was_read ? std::max(context - head, Tokens{}) : Tokens{});
   if (reading.head) its.ledger.give_back(reading.head, head);
   end_turn(reading, context, was_answered, now);
-  changed(at);
+  changed(at);  // what was learnt says for how long the seat is held
   if (Seat* const seat = its.seats.end_turn(reading.lineage, reading.seat); seat && seat->in_flight == 0) {
     if (came_to_its_end && was_answered)
       keep_or_yield(*seat, reading.at, rules);
     else
       its.seats.unseat(reading.lineage);
-    changed(at);
   }
+  changed(at);
   reading.at = no_replica;
 }
 
