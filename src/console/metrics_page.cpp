@@ -27,6 +27,7 @@ std::string metrics_page(gateway::Shared& shared) {
       if (its.index == replica.index) {
         row.seats = its.seats;
         row.cache_steps_down = static_cast<double>(its.steps_down);
+        row.cache_lost = static_cast<double>(its.hits_missed + its.emptied);
         if (its.capacity) row.seat_capacity = static_cast<double>(its.capacity->count);
       }
     row.running = replica.running;

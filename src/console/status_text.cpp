@@ -67,6 +67,13 @@ std::string remarks_on(const json& row) {
   else if (row["kv_tokens"].is_null())
     out +=
         id + "nobody tells the size of its cache, and too little was seen of it: turns wait to be read, not for room\n";
+  const json& hits = row["hits"];
+  if (number_at(hits, "missed") > 0)
+    out += id + line("%.0f of %.0f turns did not find the context that its cache should have held\n",
+                     number_at(hits, "missed"), number_at(hits, "expected"));
+  if (number_at(hits, "emptied") > 0)
+    out += id + line("its engine began anew, with an empty cache: %.0f times, by its counters\n",
+                     number_at(hits, "emptied"));
   const json& net = row["safety_net"];
   if (number_at(net, "share") < 1)
     out += id + line(

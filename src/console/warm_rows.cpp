@@ -42,7 +42,7 @@ json replica_row(const gateway::Directory& directory, const fleet::WarmReplicaSt
             {"output_tokens", its.output.count},
             {"growth_tokens", its.growth.count},
             {"hit_step_tokens", its.hit_step.count > 0 ? json(its.hit_step.count) : json()}}},
-          {"hits", {{"expected", its.hits_expected}, {"missed", its.hits_missed}}},
+          {"hits", {{"expected", its.hits_expected}, {"missed", its.hits_missed}, {"emptied", its.emptied}}},
           {"cached_tokens_known", {{"by_answer", its.told_by_answer}, {"by_counters", its.told_by_counters}}}};
 }
 

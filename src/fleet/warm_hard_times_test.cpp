@@ -110,6 +110,19 @@ TEST(WarmHardTimes, AJumpBackStandsStill) {
   EXPECT_EQ(bugs.seen(), 0u);
 }
 
+// A restart that no probe saw: the counters begin anew.
+TEST(WarmHardTimes, ARestartThatTheCountersShowIsCounted) {
+  WarmWorld w(1);
+  w.step(ReplicaSampled{0, 0, 0, 0, 0.1, 500, 100, 0});
+  w.finish(w.arrive(1, 10'000), 0);
+  w.step(ReplicaSampled{0, 0, 0, 0, 0.1, 10'500, 100, 0});
+  EXPECT_EQ(w.warm(0).emptied, 0u);
+  EXPECT_EQ(w.warm(0).copies, 1u);
+  w.step(ReplicaSampled{0, 0, 0, 0, 0.1, 0, 0, 0});
+  EXPECT_EQ(w.warm(0).emptied, 1u);
+  EXPECT_EQ(w.warm(0).copies, 0u);
+}
+
 // An engine refuses what is longer than its context: with 400, at once. Nothing of it was read, whatever its size was
 // taken for, and its next turn is no sooner expected for that.
 TEST(WarmHardTimes, WhatTheEngineRefusedHoldsNothing) {

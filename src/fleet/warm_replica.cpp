@@ -9,7 +9,10 @@ void WarmReplica::found(const EngineFound& engine) {
 }
 
 void WarmReplica::sampled(const ReplicaSampled& sample, const WarmRules& rules) {
-  if (counters.look(sample.prefix_queries, sample.prefix_hits, !backlog.empty())) ledger.forget_idle();
+  if (counters.look(sample.prefix_queries, sample.prefix_hits, !backlog.empty())) {
+    ledger.forget_idle();
+    ++emptied;
+  }
   const double more = preemptions < 0 ? 0 : sample.preemptions - preemptions;
   preemptions = sample.preemptions;
   if (more > 0 && rules.holds_seats && rules.safety_net) size.net().preempted(more);

@@ -71,6 +71,7 @@ WarmReplicaState state_of(const WarmBook& book, ReplicaIndex index, TimePoint no
   out.hit_step = its.learnt.step();
   out.hits_expected = its.hits_expected;
   out.hits_missed = its.hits_missed;
+  out.emptied = its.emptied;
   return out;
 }
 }  // namespace

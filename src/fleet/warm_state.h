@@ -31,6 +31,7 @@ struct WarmReplicaState {
   double break_even_s = 0;  // g*, of a context of the usual length; 0: nothing is known yet
   Tokens output, growth, hit_step;
   std::uint64_t hits_expected = 0, hits_missed = 0;
+  std::uint64_t emptied = 0;  // by restarts that its counters showed
 };
 
 struct WarmPoolState {

@@ -49,6 +49,9 @@ const Metric seat_capacity{"warmgate_seat_capacity_tokens", gauge, "pool, replic
                            "KV tokens that seats may take: what the engine tells or was learnt, after the safety net."};
 const Metric cache_steps_down{"warmgate_cache_steps_down_total", counter, "pool, replica",
                               "How often the safety net of policy warm took a replica's cache for less."};
+const Metric cache_lost{"warmgate_cache_lost_total", counter, "pool, replica",
+                        "How often a replica's cache held less than believed: turns that missed their context, and "
+                        "restarts of its engine."};
 const Metric engine_running{"warmgate_engine_running", gauge, "pool, replica",
                             "Requests that the engine says it is running."};
 const Metric engine_waiting{"warmgate_engine_waiting", gauge, "pool, replica",
@@ -85,6 +88,7 @@ std::span<const Metric* const> all() {
                                            &seats,
                                            &seat_capacity,
                                            &cache_steps_down,
+                                           &cache_lost,
                                            &engine_running,
                                            &engine_waiting,
                                            &engine_kv_usage,

@@ -35,7 +35,8 @@ inline constexpr std::array<std::string_view, 2> replica_prompt_kinds{"cached", 
 
 extern const Metric requests, responses, ttft, request_time, prompt_tokens, output_tokens, retries, refused_connections;
 extern const Metric in_flight, replica_up, turns, replica_prompt_tokens, replica_output_tokens, active_sessions,
-    waiting, wait_time, seats, seat_capacity, cache_steps_down, engine_running, engine_waiting, engine_kv_usage;
+    waiting, wait_time, seats, seat_capacity, cache_steps_down, cache_lost, engine_running, engine_waiting,
+    engine_kv_usage;
 extern const Metric requests_in_flight, sessions, connections, log_lines_dropped, bugs;
 
 std::span<const Metric* const> all();

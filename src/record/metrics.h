@@ -32,7 +32,7 @@ struct ReplicaGauges {
   bool up = false;
   double in_flight = 0, active_sessions = 0, seats = 0, running = 0, waiting = 0;
   std::optional<double> kv_usage, seat_capacity;
-  double cache_steps_down = 0;
+  double cache_steps_down = 0, cache_lost = 0;
   double placed = 0, sticky = 0, spilled = 0, moved = 0, off = 0, unsteered = 0;
   double prompt_cached = 0, prompt_computed = 0, output_tokens = 0;
 };

@@ -47,6 +47,7 @@ ReplicaGauges replica() {
   gauges.seats = 3;
   gauges.seat_capacity = 28'900;
   gauges.cache_steps_down = 2;
+  gauges.cache_lost = 3;
   gauges.running = 2;
   gauges.waiting = 1;
   gauges.kv_usage = 0.25;
@@ -126,6 +127,7 @@ TEST(Metrics, ReadsGaugesAtScrape) {
   EXPECT_EQ(value_of(page, "warmgate_seats", {pool, id}), 3);
   EXPECT_EQ(value_of(page, "warmgate_seat_capacity_tokens", {pool, id}), 28'900);
   EXPECT_EQ(value_of(page, "warmgate_cache_steps_down_total", {pool, id}), 2);
+  EXPECT_EQ(value_of(page, "warmgate_cache_lost_total", {pool, id}), 3);
   EXPECT_EQ(value_of(page, "warmgate_waiting", {pool}), 6);
   EXPECT_EQ(value_of(page, "warmgate_engine_kv_usage_ratio", {pool, id}), 0.25);
   EXPECT_EQ(value_of(page, "warmgate_requests_in_flight", {}), 3);

@@ -98,6 +98,7 @@ std::string exposition(std::vector<MetricFamily> counted, const std::vector<Repl
   append(page, catalogue::replica_output_tokens, replicas, [](const ReplicaGauges& r) { return r.output_tokens; });
   append(page, catalogue::active_sessions, replicas, [](const ReplicaGauges& r) { return r.active_sessions; });
   append(page, catalogue::seats, replicas, [](const ReplicaGauges& r) { return r.seats; });
+  append(page, catalogue::cache_lost, replicas, [](const ReplicaGauges& r) { return r.cache_lost; });
   append(page, catalogue::cache_steps_down, replicas, [](const ReplicaGauges& r) { return r.cache_steps_down; });
   FamilyBuilder waiting(catalogue::waiting);
   for (const PoolGauges& pool : pools) waiting.add({{"pool", pool.pool}}, pool.waiting);
