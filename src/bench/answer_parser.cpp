@@ -65,6 +65,8 @@ void AnswerParser::on_head() {
   // A simulated replica names its rank itself, also where the gateway left the choice to the engine.
   const std::string_view named_itself = find_header(head.headers, "x-replica");
   answer_.place = named_itself.empty() ? find_header(head.headers, "x-warmgate-replica") : named_itself;
+  // A head that went out while its request still waited.
+  if (answer_.place == "-") answer_.place.clear();
   answer_.simulated = !find_header(head.headers, "x-prompt-hash").empty();
   answer_.route = find_header(head.headers, "x-warmgate-route");
   answer_.waited = wait_of(find_header(head.headers, "server-timing"));

@@ -76,6 +76,12 @@ TEST(AnswerParser, takes_the_rank_that_a_replica_names_itself) {
   EXPECT_EQ(answer.place, "replica/3");
 }
 
+TEST(AnswerParser, knows_no_place_where_the_head_went_out_before_there_was_one) {
+  const Answer answer =
+      answer_to(Api::chat, stream_of(chat_events, "x-warmgate-replica: -\r\nx-warmgate-route: waiting\r\n"));
+  EXPECT_EQ(answer.place, "");
+}
+
 // Cut anywhere, the same is seen; the first content is the first token, not the role or a ping.
 TEST(AnswerParser, does_not_mind_where_reads_end) {
   const std::string whole = stream_of(chat_events);
