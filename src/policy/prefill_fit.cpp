@@ -6,8 +6,10 @@
 namespace wg::policy {
 
 namespace {
-constexpr double forget = 0.99;       // the memory of about 100 samples
-constexpr double prior_weight = 0.3;  // of a sample's: it fades with the first few
+constexpr double forget = 0.99;  // the memory of about 100 samples
+// Of a sample's, for each term; it fades with the first few. Where prompts are all of a size the terms cannot be told
+// apart: a rate is then more believable than an unusual attention.
+constexpr std::array<double, 3> prior_weights{0.3, 0.3, 100};
 constexpr double like_it_weight = 5;  // samples that all of the fleet's count as
 constexpr double least_error = 0.05;
 constexpr double forget_shortest = 1.002;
@@ -77,7 +79,7 @@ void PrefillFit::solve(const PrefillFit* like_it) {
       for (std::size_t j = 0; j < 3; ++j) m[i][j] += share * like_it->moments_[i][j];
       t[i] += share * like_it->targets_[i];
     }
-    m[i][i] += prior_weight, t[i] += prior_weight * prior[i];
+    m[i][i] += prior_weights[i], t[i] += prior_weights[i] * prior[i];
   }
   // A term that comes out negative is noise: it is left out, attention first.
   Row x{};

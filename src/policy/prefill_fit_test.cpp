@@ -44,6 +44,24 @@ TEST(PrefillFit, IsSaneWithinTwentyRequests) {
   }
 }
 
+// First turns of one client: all of a size, so that nothing but the prior tells the base from the rest.
+TEST(PrefillFit, IsSaneWherePromptsAreAllOfASize) {
+  const PrefillModel truth{.base_s = 0.1, .token_s = 1.0 / 4300, .attention_s = 8e-9};
+  for (const double size : {2'000.0, 10'000.0, 30'000.0})
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+      Rng rng(seed);
+      PrefillFit fit;
+      for (int i = 0; i < 20; ++i) {
+        const Tokens uncached{static_cast<std::int64_t>(size * (0.97 + 0.06 * rng.uniform()))};
+        fit.add(uncached, {0}, prefill_s(truth, uncached, {0}) * (0.95 + 0.1 * rng.uniform()));
+      }
+      const Tokens usual{static_cast<std::int64_t>(size)};
+      EXPECT_NEAR(effective_rate(fit.model(), usual), effective_rate(truth, usual), 0.3 * effective_rate(truth, usual))
+          << size << ", seed " << seed << ", base " << fit.model().base_s;
+      EXPECT_NEAR(1 / fit.model().token_s, 4300, 1'300) << size << ", seed " << seed;
+    }
+}
+
 // A tenth of the samples were held up for seconds by what the gateway cannot see.
 TEST(PrefillFit, WildSamplesMoveItLittle) {
   const PrefillModel truth{.base_s = 0.28, .token_s = 1.0 / 4300, .attention_s = 0};
