@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "policy/break_even.h"
-
 namespace wg::fleet {
 
 // What the engine counted of the turn before, and the text that has come since.
@@ -92,7 +90,7 @@ double Forecast::reading_ahead_s(const Reading& reading) const {
   return has_home ? outlook(its_asking, at).read_s : standing(at).read_s(reading.prompt);
 }
 
-double Forecast::break_even_s(const Asking& asking, ReplicaIndex at) const {
+policy::ServiceFacts Forecast::service(const Asking& asking, ReplicaIndex at) const {
   const Standing& its = standing(at);
   const Tokens head = asking.head, own = std::max(asking.lineage->context - head, Tokens{1});
   policy::ServiceFacts facts;
@@ -101,7 +99,11 @@ double Forecast::break_even_s(const Asking& asking, ReplicaIndex at) const {
   facts.decode_s = its.decode_s;
   facts.hit_service_s = its.hit_service_s;
   facts.quantum = its.usual_quantum(facts.reread_s, asking.gap_s);
-  return policy::break_even_s(facts);
+  return facts;
+}
+
+double Forecast::break_even_s(const Asking& asking, ReplicaIndex at) const {
+  return policy::break_even_s(service(asking, at));
 }
 
 bool Forecast::stays(const Asking& asking, ReplicaIndex at) const {

@@ -5,6 +5,7 @@
 
 #include "fleet/reading.h"
 #include "fleet/warm_facts.h"
+#include "policy/break_even.h"
 #include "policy/warm.h"
 
 namespace wg::fleet {
@@ -48,7 +49,9 @@ class Forecast {
     return 2 * facts_.all_tokens.each_more_s() * static_cast<double>(standing(at).output.count);
   }
 
-  // g*: a pause up to this is worth a seat. Of a lineage that is known.
+  // What a replica does for contexts like that of a lineage that is known.
+  policy::ServiceFacts service(const Asking& asking, ReplicaIndex at) const;
+  // g*: a pause up to this is worth a seat. Likewise.
   double break_even_s(const Asking& asking, ReplicaIndex at) const;
   // Whether its seat will be held for it behind the turn that it is in.
   bool stays(const Asking& asking, ReplicaIndex at) const;

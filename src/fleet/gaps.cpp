@@ -5,7 +5,7 @@
 namespace wg::fleet {
 
 namespace {
-constexpr double prior_weight = 2, memory = 50;
+constexpr double prior_weight = 3, memory = 50;
 constexpr double first_guess_tool_s = 3, first_guess_person_s = 30, first_guess_children_s = GapModel::longest_s;
 constexpr std::size_t most_tools = 256;
 constexpr double enough_for_a_tool = 4;  // pauses of one tool before it has a mean of its own

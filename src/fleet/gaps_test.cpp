@@ -25,7 +25,7 @@ TEST(Gaps, OwnPausesOutweighThePriorInTime) {
   GapHistory own;
   EXPECT_NEAR(gaps.expected_s(own, tool), 2, 0.1);
   for (int i = 0; i < 8; ++i) gaps.came_back(own, tool, 12);
-  EXPECT_NEAR(gaps.expected_s(own, tool), (2 * 2 + 8 * 12) / 10.0, 0.7);
+  EXPECT_NEAR(gaps.expected_s(own, tool), (3 * 2 + 8 * 12) / 11.0, 0.7);
   EXPECT_GT(gaps.expected_s(own, person), 20) << "pauses for tools say nothing of a person's";
 }
 

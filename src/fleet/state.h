@@ -89,6 +89,8 @@ struct Fleet::State {
   const char* why_not_stay(const Request& request) const;
   bool outgrown(const Lineage& lineage, const Seat& seat, const Request& request) const;
   double waiting_per_seat(PoolIndex pool) const;
+  double sessions_per_replica(PoolIndex pool) const;
+  bool is_rotation_due(const Lineage& lineage, PoolIndex pool, double crowd) const;
   bool yields(const Seat& seat, const Request& request) const;
   policy::Decision warm_decision(const Request& request, bool is_resident);
   policy::WarmView warm_view(const Load& load, const Asking& asking, bool is_resident) const;

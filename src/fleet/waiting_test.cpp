@@ -52,6 +52,26 @@ TEST(Waiting, ASeatIsHeldOnlyAsLongAsItPays) {
   EXPECT_EQ(w.waiting(), 0u);
 }
 
+TEST(Waiting, AResidentStaysBeyondItsQuantumUntilTheFirstHasWaitedForLong) {
+  WarmWorld w(1);
+  auto turns = fill(w);
+  const RequestId late = w.arrive(9, 10'000);
+  const TimePoint came = w.d.now;
+  int rounds = 1;  // a turn of each; a quantum is three
+  for (; w.waits(late) && rounds < 100; ++rounds)
+    for (std::uint64_t s = 1; s <= turns.size() && w.waits(late); ++s) {
+      w.pass(1s);
+      w.finish(turns[s - 1], rounds == 1 ? 0 : 9'900);
+      w.pass(200ms);
+      turns[s - 1] = w.arrive(s, 10'000);
+      if (!w.waits(turns[s - 1])) w.first_content(turns[s - 1]);
+    }
+  EXPECT_FALSE(w.waits(late));
+  EXPECT_GT(rounds, 4);
+  EXPECT_GT(w.d.now - came, 10s);
+  EXPECT_LT(w.d.now - came, 60s);
+}
+
 TEST(Waiting, TheForegroundGoesFirst) {
   WarmWorld w(1);
   const auto filled = fill(w);

@@ -31,6 +31,29 @@ double Fleet::State::waiting_per_seat(PoolIndex pool) const {
   return static_cast<double>(waiting[pool].queue.size()) / std::max(seats, 1.0);
 }
 
+// Those that have a seat or wait for one.
+double Fleet::State::sessions_per_replica(PoolIndex pool) const {
+  double active = static_cast<double>(waiting[pool].queue.size()), up = 0;
+  for (const EngineIndex engine : replicas.engines_of(pool))
+    for (const ReplicaIndex index : replicas.engine(engine).rank_rows) {
+      if (!replicas.up(replicas.row(index))) continue;
+      active += book.standing(index).seated;
+      ++up;
+    }
+  return active / std::max(up, 1.0);
+}
+
+// A resident has had its quantum: whether the first of the queue has waited long enough. The resident's own context
+// stands for those of all.
+bool Fleet::State::is_rotation_due(const Lineage& lineage, PoolIndex pool, double crowd) const {
+  const Forecast forecast = book.forecast();
+  const Asking asking = forecast.asking(lineage);
+  const policy::ServiceFacts facts = forecast.service(asking, lineage.home);
+  const Request& first = requests.at(waiting[pool].queue.begin()->second);
+  return policy::is_rotation_due(crowd, to_seconds(now - first.arrived), facts.reread_s,
+                                 policy::wait_without_seats_s(facts, sessions_per_replica(pool), asking.gap_s));
+}
+
 // Whether a resident is to make way for those that wait.
 bool Fleet::State::yields(const Seat& seat, const Request& request) const {
   const PoolIndex pool = request.asked.pool;
@@ -40,9 +63,10 @@ bool Fleet::State::yields(const Seat& seat, const Request& request) const {
   if (outgrown(*lineage, seat, request)) return true;
   if (room.queue.empty()) return false;
   const Standing& its = book.standing(lineage->home);
-  const auto quantum = its.quantum(rules[pool].warm.mode, its.rotation_s(lineage->context),
-                                   book.forecast().pause_s(*lineage), waiting_per_seat(pool));
-  if (quantum) return seat.turns >= *quantum;
+  const double crowd = waiting_per_seat(pool);
+  const auto quantum =
+      its.quantum(rules[pool].warm.mode, its.rotation_s(lineage->context), book.forecast().pause_s(*lineage), crowd);
+  if (quantum) return seat.turns >= *quantum && is_rotation_due(*lineage, pool, crowd);
   return seat.turns >= policy::least_quantum && now - room.queue.begin()->first.due > longest_wait;
 }
 

@@ -23,6 +23,10 @@ struct ServiceFacts {
 double break_even_s(const ServiceFacts& facts);
 inline constexpr double least_break_even_s = 0.5, rotations_paid = 0.75;
 
+// How long a turn waits, until it is read, if nobody has a seat: `sessions` of a replica take their turns one after
+// another, and of that time each spends one turn and one pause otherwise. 0 or more.
+double wait_without_seats_s(const ServiceFacts& facts, double sessions, double pause_s);
+
 // For how long an idle resident keeps its seat. Nobody announces the end of a session, so the longer one is away the
 // likelier it is that it has ended: with T turns ahead of it and pauses of g in the mean, the odds that it comes back
 // are T to e^(t/g) after t seconds. It is waited for while that probability is above g / g*, what a pause costs to what

@@ -22,6 +22,14 @@ TEST(BreakEven, Table) {
   for (const Case& c : cases) EXPECT_NEAR(break_even_s(c.facts), c.seconds, 0.05) << c.what;
 }
 
+TEST(BreakEven, WithoutSeatsAllTurnsOfAReplicaWaitForEachOther) {
+  const ServiceFacts facts{3, 3, 6, 8, 3};
+  EXPECT_DOUBLE_EQ(wait_without_seats_s(facts, 8, 0), 8 * 5 - 8);
+  EXPECT_DOUBLE_EQ(wait_without_seats_s(facts, 8, 3), 8 * 5 - 8 - 3);
+  EXPECT_DOUBLE_EQ(wait_without_seats_s(facts, 1, 0), 0) << "no wait is below 0";
+  EXPECT_DOUBLE_EQ(wait_without_seats_s({0, 3, 6, 0, 3}, 4, 0), 4 * 9 - 6) << "no hit has been seen yet";
+}
+
 TEST(BreakEven, HoldsFollowThePauseUpToTheBreakEven) {
   EXPECT_NEAR(hold_s(4.5, 0.2), 0.5 + 0.2 * 6.07, 0.01);
   EXPECT_DOUBLE_EQ(hold_s(4.5, 2.0), 4.5);

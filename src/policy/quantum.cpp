@@ -30,4 +30,9 @@ std::optional<std::uint32_t> quantum_turns(WarmMode mode, double prefill_s, doub
   return std::max(least_quantum, static_cast<std::uint32_t>(std::clamp(turns, 0.0, most) + 0.5));
 }
 
+bool is_rotation_due(double waiting_per_seat, double waited_s, double reading_s, double without_seats_s) {
+  if (waiting_per_seat > usual_crowd) return true;
+  return waited_s + reading_s > patience * std::max(without_seats_s, reading_s);
+}
+
 }  // namespace wg::policy
