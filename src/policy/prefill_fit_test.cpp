@@ -58,7 +58,10 @@ TEST(PrefillFit, IsSaneWherePromptsAreAllOfASize) {
       const Tokens usual{static_cast<std::int64_t>(size)};
       EXPECT_NEAR(effective_rate(fit.model(), usual), effective_rate(truth, usual), 0.3 * effective_rate(truth, usual))
           << size << ", seed " << seed << ", base " << fit.model().base_s;
-      EXPECT_NEAR(1 / fit.model().token_s, 4300, 1'300) << size << ", seed " << seed;
+      // A twentieth of a very long reading is more than any base: there only the sum is known.
+      if (size < 30'000) {
+        EXPECT_NEAR(1 / fit.model().token_s, 4300, 1'300) << size << ", seed " << seed;
+      }
     }
 }
 
