@@ -71,6 +71,24 @@ TEST(Reasons, OneThatServedItsQuantumWaitedBecauseOthersDid) {
   EXPECT_EQ(w.waited_for(next), "others waited, and its quantum was over");
 }
 
+TEST(Reasons, OneWithAContextElsewhereWaitedForItsHome) {
+  Told w(2);
+  w.residents_turn(1, 16'000, 0);
+  w.pass(200s);
+  std::vector<RequestId> filling{w.arrive(2, 24'000), w.arrive(3, 24'000)};
+  const ReplicaIndex home = w.d.fleet.lineages(key(1), w.d.now).at(0).home;
+  if (w.at(filling[0]) == home) std::swap(filling[0], filling[1]);
+  w.pass(6s);
+  for (const RequestId id : filling) w.first_content(id);
+  w.finish(filling[0], 0, AnswerEnd::turn);
+  const RequestId back = w.arrive(1, 16'500);
+  ASSERT_TRUE(w.waits(back)) << "home is full, and elsewhere it would be read as a whole";
+  w.pass(10s);
+  ASSERT_FALSE(w.waits(back)) << "not for longer than that takes";
+  EXPECT_NE(w.at(back), home);
+  EXPECT_EQ(w.waited_for(back), "its home was full, and reading all of it elsewhere takes longer");
+}
+
 TEST(Reasons, ARetryWaitedBecauseOfItsAttempt) {
   Told w(2);
   const RequestId lost = w.arrive(1, 10'000);

@@ -83,7 +83,7 @@ struct Fleet::State {
   void refuse_late(PoolIndex pool);
   bool another_is_up(const Request& request);  // than those it was tried on
 
-  // warm_choice.cpp: what `warm` sees, and what it makes of it
+  // residents.cpp: who stays where its context is
   const Seat* seat_of(const Request& request) const;
   bool may_stay(const Request& request) const;
   const char* why_not_stay(const Request& request) const;
@@ -92,12 +92,16 @@ struct Fleet::State {
   double sessions_per_replica(PoolIndex pool) const;
   bool is_rotation_due(const Lineage& lineage, PoolIndex pool, double crowd) const;
   bool yields(const Seat& seat, const Request& request) const;
-  policy::Decision warm_decision(const Request& request, bool is_resident);
-  policy::WarmView warm_view(const Load& load, const Asking& asking, bool is_resident) const;
+
+  // looks.cpp: which of those that wait are worth pricing
   bool is_worth_a_look(Request& request);
   bool one_may_take(const Request& request) const;
   bool may_take_now(const Request& request, const Asking& asking, ReplicaIndex at) const;
   bool rather_waits_for_home(Request& request, const Asking& asking, ReplicaIndex at) const;
+
+  // warm_choice.cpp: what `warm` sees, and what it makes of it
+  policy::Decision warm_decision(const Request& request, bool is_resident);
+  policy::WarmView warm_view(const Load& load, const Asking& asking, bool is_resident) const;
 
   // retries.cpp
   void on(const AttemptFailed& event);

@@ -145,7 +145,10 @@ bool Fleet::State::try_waiter(Request& request) {
   if (decision.replica == no_replica) {
     const bool one_is_up = std::any_of(warm_views.begin(), warm_views.end(), [](const auto& view) { return view.up; });
     if (one_is_up) {
-      if (decision.patience_s > 0) request.look_at_all_by = request.arrived + from_seconds(decision.patience_s);
+      if (decision.patience_s > 0) {
+        request.look_at_all_by = request.arrived + from_seconds(decision.patience_s);
+        request.why_queued = "its home was full, and reading all of it elsewhere takes longer";
+      }
       return false;
     }
     leave_queue(request);
