@@ -102,7 +102,13 @@ std::string warm_body(const Shared& shared) {
     if (!directory->is_spare(p)) pools.push_back(pool_row(shared, *directory, p));
   for (const auto& its : shared.brain.fleet().warm_replicas(shared.brain.fleet_now()))
     replicas.push_back(replica_row(*directory, its));
-  return text_of({{"pools", pools}, {"replicas", replicas}});
+  constexpr std::size_t most_heads = 50;
+  json heads = json::array();
+  for (const auto& its : shared.brain.fleet().heads(most_heads))
+    heads.push_back({{"head", its.key.short_hex()}, {"tokens", its.size.count}, {"replicas", its.replicas}});
+  return text_of({{"pools", pools},
+                  {"replicas", replicas},
+                  {"heads", {{"known", shared.brain.fleet().heads_known()}, {"latest", heads}}}});
 }
 
 std::string decisions_body(const Shared& shared, std::string_view session, std::size_t limit) {

@@ -93,6 +93,8 @@ class Fleet {
   PoolState pool(PoolIndex pool) const;
   std::vector<WarmReplicaState> warm_replicas(TimePoint now) const;  // those with a rank that are not retired
   WarmPoolState warm_pool(PoolIndex pool, TimePoint now) const;
+  std::size_t heads_known() const;
+  std::vector<HeadState> heads(std::size_t limit) const;                               // the latest first
   std::vector<LineageState> lineages(const SessionKey& session, TimePoint now) const;  // the latest first
   std::size_t waiting(PoolIndex pool) const;                                           // for a seat
   bool engine_up(EngineIndex engine) const;

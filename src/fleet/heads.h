@@ -33,6 +33,13 @@ class Heads {
     known->last = cached;
   }
 
+  std::size_t known() const { return heads_.size(); }
+  // visit(key, size) of each: those that several lineages had, the latest first, and then the others.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    heads_.for_each([&](const SessionKey& key, const Head& head) { visit(key, head.size); });
+  }
+
  private:
   struct Head {
     Tokens size, last;

@@ -28,4 +28,13 @@ TEST(Heads, OneWildFindMovesLittle) {
   EXPECT_EQ(heads.size(key(1)), Tokens{3552});
 }
 
+TEST(Heads, AreShownWithTheirSizes) {
+  Heads heads;
+  for (std::uint64_t n = 1; n <= 3; ++n) heads.found(key(n), {static_cast<std::int64_t>(n) * 1'000});
+  std::int64_t sum = 0;
+  heads.for_each([&](const SessionKey&, Tokens size) { sum += size.count; });
+  EXPECT_EQ(heads.known(), 3u);
+  EXPECT_EQ(sum, 6'000);
+}
+
 }  // namespace wg::fleet

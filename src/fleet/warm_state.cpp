@@ -155,4 +155,18 @@ WarmPoolState Fleet::warm_pool(PoolIndex pool, TimePoint now) const {
   return out;
 }
 
+std::size_t Fleet::heads_known() const { return state_->book.facts().heads.known(); }
+
+std::vector<HeadState> Fleet::heads(std::size_t limit) const {
+  const WarmFacts& facts = state_->book.facts();
+  std::vector<HeadState> out;
+  facts.heads.for_each([&](const SessionKey& key, Tokens size) {
+    if (out.size() >= limit) return;
+    const auto holds = [&](const WarmReplica& its) { return is_nearly(its.ledger.held(key), size); };
+    const auto replicas = std::count_if(facts.replicas.begin(), facts.replicas.end(), holds);
+    out.push_back({key, size, static_cast<std::uint32_t>(replicas)});
+  });
+  return out;
+}
+
 }  // namespace wg::fleet

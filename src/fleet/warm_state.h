@@ -51,6 +51,13 @@ struct WarmPoolState {
   std::vector<Ratio> ratios;  // of those dialects that were met
 };
 
+// System text and tools that lineages share, by their hash.
+struct HeadState {
+  SessionKey key;
+  Tokens size;                 // as found cached by lineages that were new on a replica
+  std::uint32_t replicas = 0;  // whose caches should hold all of it
+};
+
 // "working set 312k tokens, cache 136k: 13 sessions fit, 24 are active; fp8 KV would fit 26"
 std::string advice(const WarmPoolState& pool);
 

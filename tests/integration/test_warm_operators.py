@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from harness import sse
+from harness import answers, sse
 from harness.gateway import BINARY
 from harness.queue_world import QUICK, TOKENS, fine, long_body, millis, pings
-from harness.requests import DIALECTS, PATHS, is_error, message, session
+from harness.requests import DIALECTS, PATHS, body, is_error, message, session
 from harness.waiting import wait_until
 
 
@@ -38,6 +38,18 @@ def test_the_wait_shows_in_header_log_record_and_metrics(make_world):
     assert len(decided) == 1 and abs(decided[0]["waited_s"] * 1000 - waited) < 100
     assert decided[0]["candidates"][0]["may_take"] and decided[0]["rule"] in world.line("rq-waiter")
     connection.close()
+
+
+def test_the_heads_that_sessions_share_are_shown(make_world):
+    """The first turn of another session finds just the head cached: so large it is."""
+    world = make_world()
+    for key, cached in (("first", 0), ("second", 1_696), ("third", 1_696)):
+        world.engine.default = answers.normal(prompt=2_000, cached=cached)
+        answer = world.gateway.post(PATHS["messages"], body("messages", f"I am {key}", system="You are a coder. " * 100), session(key))
+        assert answer.status == 200
+    assert world.gateway.api("/warm")["heads"]["known"] == 1
+    (head,) = world.gateway.api("/warm")["heads"]["latest"]
+    assert head["tokens"] == 1_696 and head["replicas"] == 1 and len(head["head"]) == 12
 
 
 def test_every_request_is_logged_with_the_rule_that_decided_it(make_world):
