@@ -94,7 +94,8 @@ policy::ServiceFacts Forecast::service(const Asking& asking, ReplicaIndex at) co
   const Standing& its = standing(at);
   const Tokens head = asking.head, own = std::max(asking.lineage->context - head, Tokens{1});
   policy::ServiceFacts facts;
-  facts.residents = static_cast<double>((its.seat_capacity() - head).count / own.count);
+  const std::int64_t whole_ones = (its.seat_capacity() - head).count / own.count;
+  facts.residents = static_cast<double>(whole_ones);
   facts.reread_s = its.read_s(own, head);
   facts.decode_s = its.decode_s;
   facts.hit_service_s = its.hit_service_s;

@@ -26,7 +26,7 @@ struct WarmReplica {
   CounterWatch counters;
   double preemptions = -1;  // at the last look; below 0: there was none
   std::uint64_t hits_expected = 0, hits_missed = 0;
-  std::uint64_t emptied = 0;  // the engine began anew, by its counters
+  std::uint64_t emptied = 0;                               // the engine began anew, by its counters
   std::uint64_t told_by_answer = 0, told_by_counters = 0;  // turns whose cached tokens are known, and how
 
   void found(const EngineFound& engine);

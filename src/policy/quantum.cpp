@@ -26,8 +26,8 @@ std::optional<std::uint32_t> quantum_turns(WarmMode mode, double prefill_s, doub
   if (mode != WarmMode::latency) return std::nullopt;
   constexpr double most = 10'000;
   const double share = rotation_share * std::max(1.0, waiting_per_seat / usual_crowd);
-  const double turns = prefill_s / (share * std::max(turn_s, 0.01));
-  return std::max(least_quantum, static_cast<std::uint32_t>(std::clamp(turns, 0.0, most) + 0.5));
+  const double turns = prefill_s / (share * std::max(turn_s, 0.01)), half_up = std::clamp(turns, 0.0, most) + 0.5;
+  return std::max(least_quantum, static_cast<std::uint32_t>(half_up));
 }
 
 bool is_rotation_due(double waiting_per_seat, double waited_s, double reading_s, double without_seats_s) {
