@@ -69,10 +69,10 @@ Tokens Forecast::reserve(const Asking& asking, ReplicaIndex at) const {
 // The reserve is worked out only where it decides: it is at most the prompt once more.
 Tokens Forecast::need(const Asking& asking, ReplicaIndex at) const {
   const Standing& its = standing(at);
-  const Tokens least = need_now(asking, at);
-  const bool fits_anyway = least + asking.reading->prompt <= its.room;
-  const bool fits_never = policy::is_hopeless({its.in_flight, its.unread, least, its.room, its.leaving});
-  return fits_anyway || fits_never ? least : least + reserve(asking, at);
+  const policy::WarmGlance least = glance(asking, at);
+  const bool fits_anyway = 2 * asking.reading->prompt.count + its.output.count <= its.room.count;
+  if (fits_anyway || policy::is_hopeless(least)) return least.need_at_least;
+  return need_now(asking, at) + reserve(asking, at);
 }
 
 Outlook Forecast::outlook(const Asking& asking, ReplicaIndex at) const {
@@ -94,8 +94,8 @@ policy::ServiceFacts Forecast::service(const Asking& asking, ReplicaIndex at) co
   const Standing& its = standing(at);
   const Tokens head = asking.head, own = std::max(asking.lineage->context - head, Tokens{1});
   policy::ServiceFacts facts;
-  const std::int64_t whole_ones = (its.seat_capacity() - head).count / own.count;
-  facts.residents = static_cast<double>(whole_ones);
+  const double fit = static_cast<double>((its.seat_capacity() - head).count) / static_cast<double>(own.count);
+  facts.residents = static_cast<double>(static_cast<std::int64_t>(fit));  // whole ones
   facts.reread_s = its.read_s(own, head);
   facts.decode_s = its.decode_s;
   facts.hit_service_s = its.hit_service_s;
