@@ -11,12 +11,17 @@
 
 namespace wg::fleet {
 
+// 0 if nothing is unread, or what is should have been read by now.
+inline double backlog_s(std::size_t unread, TimePoint read_by, TimePoint now) {
+  return unread == 0 ? 0 : std::max(0.0, to_seconds(read_by - now));
+}
+
 class Backlog {
  public:
   std::size_t turns() const { return unread_.size(); }
   bool empty() const { return unread_.empty(); }
   TimePoint read_by() const { return read_by_; }  // when they should all have been read; past if there are none
-  double seconds(TimePoint now) const { return empty() ? 0 : std::max(0.0, to_seconds(read_by_ - now)); }
+  double seconds(TimePoint now) const { return backlog_s(turns(), read_by_, now); }
 
   void sent(RequestId turn, double read_s, TimePoint now) {
     unread_.push_back({turn, read_s});

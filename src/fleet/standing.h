@@ -3,11 +3,11 @@
 // Invariant: it is what WarmReplica::standing() says. Values only; owner: the fleet.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "core/units.h"
+#include "fleet/backlog.h"
 #include "policy/prefill.h"
 #include "policy/quantum.h"
 
@@ -32,7 +32,7 @@ struct Standing {
 
   // A size that nobody told and nothing has shown yet is as good as none, and sums of it do not overflow.
   Tokens seat_capacity() const { return capacity.value_or(Tokens{1'000'000'000'000}); }
-  double backlog_s(TimePoint now) const { return unread == 0 ? 0 : std::max(0.0, to_seconds(read_by - now)); }
+  double backlog_s(TimePoint now) const { return fleet::backlog_s(unread, read_by, now); }
 
   // Reading so much behind what is cached, without its network and first step.
   double read_s(Tokens uncached, Tokens cached = {}) const {

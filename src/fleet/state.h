@@ -77,7 +77,7 @@ struct Fleet::State {
   bool one_stands_empty(PoolIndex pool) const;
   bool one_keeps_prefixes(PoolIndex pool) const;
   bool try_waiter(Request& request);
-  bool place_freely(Request& request);
+  void let_all_go(PoolIndex pool);
   void make_room(const Request& request, ReplicaIndex at);
   void keep_ticking(PoolIndex pool);
   void refuse_late(PoolIndex pool);

@@ -90,6 +90,7 @@ bool Fleet::State::may_be_sent_to(ReplicaIndex at) const {
 void Fleet::State::pump(PoolIndex pool) {
   WaitingRoom& room = waiting[pool];
   if (room.queue.empty()) return;
+  if (!has_seats(pool)) return let_all_go(pool);
   for (const EngineIndex engine : replicas.engines_of(pool))
     for (const ReplicaIndex index : replicas.engine(engine).rank_rows) book.expire_seats(index, now);
   // One who moves may leave a replica empty behind him, for somebody who was passed over.
@@ -111,12 +112,11 @@ void Fleet::State::was_overtaken(Request& waiter) {
 bool Fleet::State::send_on(PoolIndex pool) {
   WaitingRoom& room = waiting[pool];
   bool past_others = false;
-  const bool seats = has_seats(pool);
   std::vector<Request*> skipped;
   for (auto next = room.queue.begin(); next != room.queue.end();) {
     Request& waiter = requests.at(next->second);
     ++next;
-    if (seats ? try_waiter(waiter) : place_freely(waiter)) {
+    if (try_waiter(waiter)) {
       for (Request* const passed : skipped) was_overtaken(*passed);
       past_others |= !skipped.empty();
       continue;
@@ -128,11 +128,14 @@ bool Fleet::State::send_on(PoolIndex pool) {
   return past_others;
 }
 
-// The policy has changed, or no engine keeps prefixes any more.
-bool Fleet::State::place_freely(Request& request) {
-  leave_queue(request);
-  arrive_free(request);
-  return true;
+// The policy has changed, or no engine keeps prefixes any more: they are placed as who arrives now.
+void Fleet::State::let_all_go(PoolIndex pool) {
+  const auto& queue = waiting[pool].queue;
+  while (!queue.empty()) {
+    Request& request = requests.at(queue.begin()->second);
+    leave_queue(request);
+    arrive_free(request);
+  }
 }
 
 // True: it waits no longer.
